@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh machine: `make quickstart` and `make test`.
+
+JOBS ?= $(shell nproc)
+CROPE := build/release/crope
+
+.PHONY: help setup build test test-all test-asan quickstart bench format install clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+setup:  ## install what is missing: system packages, LibTorch
+	@scripts/setup.sh
+
+build: setup  ## build build/release/crope
+	@cmake --preset release $(CMAKE_FLAGS)
+	@cmake --build --preset release -j $(JOBS)
+
+test: build  ## build and run the tests
+	@ctest --preset release -LE slow
+
+test-all: build  ## all tests, also the slow ones
+	@ctest --preset release
+
+test-asan: setup  ## the tests under the address and undefined-behaviour sanitizers
+	@cmake --preset asan $(CMAKE_FLAGS)
+	@cmake --build --preset asan -j $(JOBS)
+	@ctest --preset asan -LE slow
+
+quickstart: build  ## see what there is: the parameter table and a scored model
+	@echo "The six variants at the paper's size (training joins when it is built):"
+	@$(CROPE) params --recipe paper
+	@echo "A small complex-linear model of the test data, scored:"
+	@$(CROPE) score tests/data/goldens/crope_all --ids 1,2,3,4,5
+
+bench: build  ## measure the operations
+	@build/release/bench/ops_bench
+
+format:  ## clang-format every source
+	@command -v clang-format >/dev/null || { echo "clang-format is missing: install it with your package manager" >&2; exit 1; }
+	@git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+install: build  ## install the program (PREFIX=/usr/local)
+	@cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
+
+clean:  ## remove the build folders; .deps stays
+	@rm -rf build

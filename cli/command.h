@@ -1,0 +1,20 @@
+// What a command is to main: a name, a sentence, an example, and its flags.
+#pragma once
+
+#include "cli/flags.h"
+
+namespace crope::cli {
+
+struct Command {
+  const char* name;
+  const char* summary;
+  const char* example;
+  // Declares the flags and what to run. Errors are thrown, never printed.
+  void (*declare)(Flags& flags);
+};
+
+extern const Command kParamsCommand;
+extern const Command kInfoCommand;
+extern const Command kScoreCommand;
+
+}  // namespace crope::cli

@@ -1,0 +1,68 @@
+#include "cli/flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace crope::cli {
+namespace {
+
+template <typename T>
+void add_option(CLI::App& app, const std::string& name, T& value, const std::string& help) {
+  app.add_option(name, value, help)->capture_default_str();
+}
+
+}  // namespace
+
+void Flags::positional(const char* name, std::string& value, const char* help) {
+  app_.add_option(name, value, help)->required();
+}
+
+void Flags::positional(const char* name, std::vector<std::string>& values, const char* help) {
+  app_.add_option(name, values, help)->required();
+}
+
+void Flags::option(const std::string& name, std::string& value, const std::string& help) {
+  add_option(app_, name, value, help);
+}
+
+void Flags::option(const std::string& name, std::int64_t& value, const std::string& help) {
+  add_option(app_, name, value, help);
+}
+
+void Flags::option(const std::string& name, int& value, const std::string& help) {
+  add_option(app_, name, value, help);
+}
+
+void Flags::option(const std::string& name, double& value, const std::string& help) {
+  add_option(app_, name, value, help);
+}
+
+void Flags::option(const std::string& name, bool& value, const std::string& help) {
+  app_.add_flag(name, value, help);
+}
+
+void Flags::require(const std::string& name) {
+  app_.get_option(name)->required();
+}
+
+void Flags::require_one_of(std::initializer_list<const char*> names) {
+  CLI::Option_group* group = app_.add_option_group("one of");
+  for (const char* name : names) group->add_option(app_.get_option(name));
+  group->require_option(1);
+}
+
+bool Flags::given(const std::string& name) const {
+  return app_.count(name) > 0;
+}
+
+void Flags::run(std::function<void()> action) {
+  app_.callback(std::move(action));
+}
+
+Flags Flags::command(const std::string& name, const std::string& summary, const std::string& example) {
+  app_.require_subcommand(1);
+  CLI::App* subcommand = app_.add_subcommand(name, summary);
+  subcommand->footer("Example: " + example);
+  return Flags(*subcommand);
+}
+
+}  // namespace crope::cli

@@ -1,0 +1,50 @@
+// The flags of a command. A thin face of CLI11, which is slow to compile: only flags.cc includes it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace crope::cli {
+
+// Every value given by reference must outlive the parsing, and holds its default before it. Names are long and
+// kebab-case: "--ids-file".
+class Flags {
+ public:
+  explicit Flags(CLI::App& app) : app_(app) {}
+
+  // An argument without a name. The list takes all that follow, and at least one.
+  void positional(const char* name, std::string& value, const char* help);
+  void positional(const char* name, std::vector<std::string>& values, const char* help);
+
+  void option(const std::string& name, std::string& value, const std::string& help);
+  void option(const std::string& name, std::int64_t& value, const std::string& help);
+  void option(const std::string& name, int& value, const std::string& help);
+  void option(const std::string& name, double& value, const std::string& help);
+  void option(const std::string& name, bool& value, const std::string& help);  // present or absent, no value
+
+  void require(const std::string& name);
+
+  // Exactly one of these must be given.
+  void require_one_of(std::initializer_list<const char*> names);
+
+  // Whether the user gave the flag.
+  bool given(const std::string& name) const;
+
+  // What to do when the line has been parsed. Throws Error to fail.
+  void run(std::function<void()> action);
+
+  // A command inside this one; one of them must be chosen.
+  Flags command(const std::string& name, const std::string& summary, const std::string& example);
+
+ private:
+  CLI::App& app_;
+};
+
+}  // namespace crope::cli

@@ -1,0 +1,69 @@
+// crope info: what a model directory holds.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "crope/base/progress.h"
+#include "crope/formats/safetensors.h"
+#include "crope/model/cost.h"
+#include "crope/model/model_dir.h"
+
+namespace crope::cli {
+namespace {
+
+Json describe(const std::filesystem::path& path) {
+  const std::filesystem::path dir = model::resolve_model_dir(path);
+  const model::ModelConfig config = model::load_config(dir);
+  const auto file = formats::SafetensorsFile::open(dir / "model.safetensors");
+  const model::ParameterCounts counts = model::count_parameters(config);
+  const model::Cost cost = model::cost_per_token(config, config.max_seq_len);
+  return {{"directory", dir.string()},
+          {"config", model::config_to_json(config)},
+          {"parameters",
+           {{"embedding", counts.embedding},
+            {"attention", counts.attention},
+            {"feed_forward", counts.feed_forward},
+            {"norm", counts.norm},
+            {"total", counts.total()},
+            {"attention_saving", model::attention_saving(config)}}},
+          {"tensors", file.tensors().size()},
+          {"type", file.tensors().empty() ? "" : formats::element_name(file.tensors().front().type)},
+          {"bytes", file.mapping()->bytes().size()},
+          {"forward_flops_per_token", cost.forward_flops},
+          {"training_flops_per_token", cost.training_flops},
+          {"cache_bytes_per_token", cost.cache_bytes},
+          {"tokenizer", std::filesystem::exists(dir / "tokenizer.json")}};
+}
+
+void print_section(const Json& object, const std::string& indent) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      fmt::print("{}{}\n", indent, key);
+      print_section(value, indent + "  ");
+    } else if (value.is_number_integer() || (value.is_number_float() && value.get<double>() >= 1000)) {
+      fmt::print("{}{:<{}}{}\n", indent, key, 28 - indent.size(), format_count(value.get<double>()));
+    } else {
+      fmt::print("{}{:<{}}{}\n", indent, key, 28 - indent.size(),
+                 value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+}
+
+void declare(Flags& flags) {
+  const auto dir = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  flags.positional("dir", *dir, "A model or run directory");
+  flags.option("--json", *json, "Print one JSON object instead of text");
+  flags.run([dir, json] {
+    const Json info = describe(*dir);
+    *json ? fmt::print("{}\n", info.dump(2)) : print_section(info, "");
+  });
+}
+
+}  // namespace
+
+const Command kInfoCommand = {"info", "Describe a model: shape, parameters, cost, files", "crope info out/model",
+                              declare};
+
+}  // namespace crope::cli

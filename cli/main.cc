@@ -1,0 +1,114 @@
+// The command line: a table of commands, and the one place where errors become words and exit codes
+// (0 ok, 1 failure, 2 usage).
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/version.h"
+#include "crope/base/error.h"
+#include "crope/base/nearest_name.h"
+
+namespace {
+
+using namespace crope;
+
+constexpr int kFailure = 1;
+constexpr int kUsage = 2;
+
+const std::array kCommands = {&cli::kParamsCommand, &cli::kInfoCommand, &cli::kScoreCommand};
+
+int report(int status, const std::string& message, const std::string& hint) {
+  fmt::print(stderr, "error: {}\n", message);
+  if (!hint.empty()) fmt::print(stderr, "hint: {}\n", hint);
+  return status;
+}
+
+// The subcommand that was being parsed when an error came up.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.back());
+}
+
+// "crope data prepare"
+std::string full_name(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_name().empty(); })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  // Options that exclude each other live in a nameless group.
+  for (const CLI::App* group : app.get_subcommands([](const CLI::App* each) { return each->get_name().empty(); })) {
+    for (std::string& name : flag_names(*group)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// A word that nothing takes: a flag or a command mistyped.
+int report_unknown(const CLI::App& app, const std::string& word) {
+  const bool is_flag = word.starts_with("-");
+  const std::vector<std::string> names = is_flag ? flag_names(app) : command_names(app);
+  const std::string name = word.substr(0, word.find('='));
+  const std::string message = fmt::format("{}: unknown {} '{}'", full_name(app),
+                                          is_flag         ? "flag"
+                                          : names.empty() ? "argument"
+                                                          : "command",
+                                          name);
+  return report(kUsage, message, names.empty() ? full_name(app) + " --help" : suggest(name, names));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Train, score and study language models whose attention is complex-linear.", "crope");
+  app.set_version_flag("--version", cli::version_line());
+  cli::Flags root(app);
+  for (const cli::Command* command : kCommands) {
+    cli::Flags flags = root.command(command->name, command->summary, command->example);
+    command->declare(flags);
+  }
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const CLI::App& place = innermost(app);
+    const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+    if (!extras.empty()) return report_unknown(place, extras.front());
+    return report(kUsage, fmt::format("{}: {}", full_name(place), e.what()), full_name(place) + " --help");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& e) {
+    return report(kUsage, e.what(), e.hint());
+  } catch (const Error& e) {
+    return report(kFailure, e.what(), e.hint());
+  } catch (const std::bad_alloc&) {
+    return report(kFailure, "out of memory", "use a smaller model, batch or sequence");
+  } catch (const c10::Error& e) {
+    return report(kFailure, e.what_without_backtrace(), "");
+  } catch (const std::exception& e) {
+    return report(kFailure, e.what(), "");
+  }
+}

@@ -1,0 +1,41 @@
+#include "cli/model_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "cli/recipe.h"
+#include "crope/base/error.h"
+
+namespace crope::cli {
+namespace {
+
+std::string flag_name(std::string field) {
+  std::ranges::replace(field, '_', '-');
+  return "--" + field;
+}
+
+}  // namespace
+
+ModelFlags::ModelFlags(Flags& flags) : flags_(flags) {
+  flags.option("--recipe", recipe_, "A recipe's name or file; flags override it");
+  model::visit_fields(values_, [&](const char* name, auto& value) {
+    flags.option(flag_name(name), value, fmt::format("{} of the model", name));
+  });
+}
+
+model::ModelConfig ModelFlags::resolve() const {
+  const Json recipe = load_recipe(recipe_);
+  model::ModelConfig config = values_;
+  model::visit_fields(config, [&](const char* name, auto& value) {
+    if (flags_.given(flag_name(name)) || !recipe.contains(name)) return;
+    if (!recipe[name].is_number()) {
+      throw Error(fmt::format("recipe '{}': {}: expected a number, found {}", recipe_, name, recipe[name].dump()));
+    }
+    recipe[name].get_to(value);
+  });
+  return config;
+}
+
+}  // namespace crope::cli

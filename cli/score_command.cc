@@ -1,0 +1,107 @@
+// crope score: log-probabilities of a sequence.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "cli/command.h"
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/base/log.h"
+#include "crope/base/threads.h"
+#include "crope/model/model_dir.h"
+
+namespace crope::cli {
+namespace {
+
+struct ScoreFlags {
+  std::string dir;
+  std::string ids;
+  std::string ids_file;
+  int threads = 0;
+  bool json = false;
+};
+
+// Numbers separated by commas or white space. Throws UsageError naming the first that is not an id.
+std::vector<std::int64_t> parse_ids(std::string_view text, std::int64_t vocab_size) {
+  constexpr std::string_view kSeparators = ", \t\r\n";
+  std::vector<std::int64_t> ids;
+  for (std::size_t begin = text.find_first_not_of(kSeparators); begin != std::string_view::npos;
+       begin = text.find_first_not_of(kSeparators, begin)) {
+    const std::size_t end = std::min(text.find_first_of(kSeparators, begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    std::int64_t id = 0;
+    const auto [rest, code] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (code != std::errc() || rest != word.data() + word.size()) {
+      throw UsageError(fmt::format("token {} of the sequence is '{}', expected a whole number", ids.size(), word));
+    }
+    if (id < 0 || id >= vocab_size) {
+      throw UsageError(fmt::format("token {} of the sequence is {}, outside the vocabulary of {} (0 to {})", ids.size(),
+                                   id, vocab_size, vocab_size - 1));
+    }
+    ids.push_back(id);
+    begin = end;
+  }
+  return ids;
+}
+
+void check_length(std::size_t length, std::int64_t max_seq_len) {
+  if (length == 0) throw UsageError("the sequence is empty", "give at least one id: --ids 1,2,3");
+  // The last token is predicted but not fed.
+  if (length > static_cast<std::size_t>(max_seq_len) + 1) {
+    throw UsageError(
+        fmt::format("a sequence of {} tokens: this model takes at most {} (max_seq_len + 1)", length, max_seq_len + 1));
+  }
+}
+
+void run(const ScoreFlags& flags) {
+  Log log(stderr);
+  at::set_num_threads(resolve_thread_count(flags.threads));
+  const model::ModelConfig config = model::load_config(model::resolve_model_dir(flags.dir));
+  const std::string text = flags.ids_file.empty() ? flags.ids : read_file(flags.ids_file);
+  const std::vector<std::int64_t> ids = parse_ids(text, config.vocab_size);
+  check_length(ids.size(), config.max_seq_len);
+
+  const model::Transformer model = model::load_model(flags.dir, log);
+  const at::Tensor losses = model::token_losses(model, at::tensor(ids, at::kLong)).to(at::kDouble);
+  const auto* nll = losses.const_data_ptr<double>();
+  double total = 0;
+  Json logprobs = Json::array({nullptr});
+  for (std::size_t t = 1; t < ids.size(); ++t) {
+    total += nll[t - 1];
+    logprobs.push_back(-nll[t - 1]);
+  }
+  const double perplexity = ids.size() > 1 ? std::exp(total / static_cast<double>(ids.size() - 1)) : 1.0;
+
+  if (flags.json) {
+    const Json result = {{"ids", ids}, {"logprobs", logprobs}, {"nll", total}, {"perplexity", perplexity}};
+    fmt::print("{}\n", result.dump());
+    return;
+  }
+  fmt::print("{:>8}{:>10}{:>14}\n", "place", "id", "log p");
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    fmt::print("{:>8}{:>10}{:>14}\n", t, ids[t], t == 0 ? std::string("-") : fmt::format("{:.6f}", -nll[t - 1]));
+  }
+  fmt::print("nll {:.6f}, perplexity {:.6f}\n", total, perplexity);
+}
+
+void declare(Flags& flags) {
+  const auto values = std::make_shared<ScoreFlags>();
+  flags.positional("dir", values->dir, "A model or run directory");
+  flags.option("--ids", values->ids, "Token ids, separated by commas");
+  flags.option("--ids-file", values->ids_file, "A file of token ids, separated by commas or white space");
+  flags.require_one_of({"--ids", "--ids-file"});
+  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--json", values->json, "Print one JSON object: ids, logprobs, nll, perplexity");
+  flags.run([values] { run(*values); });
+}
+
+}  // namespace
+
+const Command kScoreCommand = {"score", "Log-probability of each token of a sequence given those before it",
+                               "crope score out/model --ids 1,2,3 --json", declare};
+
+}  // namespace crope::cli

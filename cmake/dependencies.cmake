@@ -1,0 +1,52 @@
+# Every outside dependency, found once. Code links the names below and knows nothing of where they came from.
+#
+#   crope_torch   LibTorch: headers and libraries (-DTorch_ROOT=DIR, or the wheel in .deps)
+#   crope_fmt     fmt: the copy inside LibTorch, because a second one clashes with it
+#   crope_json    nlohmann-json
+#   crope_cli11   CLI11
+
+find_package(OpenMP REQUIRED)
+find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+
+set(CROPE_DEPS "$ENV{CROPE_DEPS}" CACHE PATH "Folder of the virtual environment made by scripts/setup.sh")
+if(NOT CROPE_DEPS)
+  set(CROPE_DEPS "${PROJECT_SOURCE_DIR}/.deps")
+endif()
+file(GLOB _wheel_torch "${CROPE_DEPS}/venv/lib/python3*/site-packages/torch")
+
+# LibTorch's own CMake package stops without a CUDA toolkit when the wheel is a CUDA one, so the libraries are
+# imported here by file: one way for every LibTorch.
+set(Torch_ROOT "$ENV{TORCH_ROOT}" CACHE PATH "LibTorch folder with include/ and lib/; empty takes the wheel in .deps")
+find_path(Torch_INCLUDE_DIR ATen/ATen.h HINTS "${Torch_ROOT}/include" ${_wheel_torch}/include NO_DEFAULT_PATH)
+foreach(_name torch torch_cpu c10 torch_cuda c10_cuda)
+  find_library(Torch_${_name}_LIBRARY ${_name} HINTS "${Torch_ROOT}/lib" ${_wheel_torch}/lib NO_DEFAULT_PATH)
+endforeach()
+if(NOT Torch_INCLUDE_DIR OR NOT Torch_torch_cpu_LIBRARY)
+  message(FATAL_ERROR "LibTorch was not found in '${Torch_ROOT}' or '${CROPE_DEPS}/venv'.\n"
+                      "Run scripts/setup.sh, or give -DTorch_ROOT=<folder with include/ and lib/>.")
+endif()
+
+add_library(crope_torch INTERFACE)
+target_include_directories(crope_torch SYSTEM INTERFACE
+  "${Torch_INCLUDE_DIR}" "${Torch_INCLUDE_DIR}/torch/csrc/api/include")
+target_link_libraries(crope_torch INTERFACE
+  "${Torch_torch_LIBRARY}" "${Torch_torch_cpu_LIBRARY}" "${Torch_c10_LIBRARY}" OpenMP::OpenMP_CXX Threads::Threads)
+if(Torch_torch_cuda_LIBRARY)
+  # Nothing refers to the CUDA library by name: it registers its kernels when it is loaded.
+  target_link_libraries(crope_torch INTERFACE
+    "-Wl,--no-as-needed" "${Torch_torch_cuda_LIBRARY}" "${Torch_c10_cuda_LIBRARY}" "-Wl,--as-needed")
+endif()
+
+add_library(crope_fmt STATIC "${CMAKE_CURRENT_LIST_DIR}/fmt_library.cc")
+target_include_directories(crope_fmt SYSTEM PUBLIC "${Torch_INCLUDE_DIR}")
+target_compile_features(crope_fmt PUBLIC cxx_std_20)
+
+add_library(crope_json INTERFACE)
+target_link_libraries(crope_json INTERFACE nlohmann_json::nlohmann_json)
+
+add_library(crope_cli11 INTERFACE)
+target_link_libraries(crope_cli11 INTERFACE CLI11::CLI11)

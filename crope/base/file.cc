@@ -1,0 +1,202 @@
+#include "crope/base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "crope/base/error.h"
+
+namespace crope {
+namespace fs = std::filesystem;
+namespace {
+
+// Turns the errno of a failed call into a message that says what to do.
+[[noreturn]] void throw_system_error(std::string_view action, const fs::path& path, int code) {
+  const char* hint = "";
+  switch (code) {
+    case ENOENT:
+      hint = "check the path";
+      break;
+    case EACCES:
+    case EPERM:
+      hint = "check the permissions of the file and of its folder";
+      break;
+    case EROFS:
+      hint = "the file system is read-only: choose another place";
+      break;
+    case ENOSPC:
+    case EDQUOT:
+      hint = "the disk is full: free some space or choose another place";
+      break;
+    case EMFILE:
+    case ENFILE:
+      hint = "too many open files: raise the limit (ulimit -n)";
+      break;
+    default:
+      break;
+  }
+  throw Error(fmt::format("{} {}: {}", action, path.string(), std::strerror(code)), hint);
+}
+
+// Closes the descriptor on every path out of a scope.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) ::close(value);
+  }
+};
+
+Descriptor open_for_reading(const fs::path& path, struct stat* status) {
+  Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (descriptor.value < 0) throw_system_error("cannot open", path, errno);
+  if (::fstat(descriptor.value, status) != 0) throw_system_error("cannot examine", path, errno);
+  if (!S_ISREG(status->st_mode)) {
+    throw Error(fmt::format("cannot read {}: expected a file, found {}", path.string(),
+                            S_ISDIR(status->st_mode) ? "a folder" : "something that is neither file nor folder"));
+  }
+  return Descriptor{std::exchange(descriptor.value, -1)};
+}
+
+// Makes a rename in `folder` survive a power cut.
+void flush_directory(const fs::path& folder) {
+  Descriptor descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (descriptor.value >= 0) ::fsync(descriptor.value);
+}
+
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// A name beside `path` for mkstemp and mkdtemp. It starts with a dot, so that no pattern of ours matches it.
+std::string temporary_pattern(const fs::path& path) {
+  return (parent_of(path) / fmt::format(".{}.XXXXXX", path.filename().string())).string();
+}
+
+}  // namespace
+
+MappedFile::MappedFile(fs::path path, std::byte* data, std::size_t size)
+    : path_(std::move(path)), data_(data), size_(size) {}
+
+std::shared_ptr<MappedFile> MappedFile::open(const fs::path& path) {
+  struct stat status {};
+  const Descriptor descriptor = open_for_reading(path, &status);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return std::shared_ptr<MappedFile>(new MappedFile(path, nullptr, 0));
+  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor.value, 0);
+  if (data == MAP_FAILED) throw_system_error("cannot map", path, errno);
+  return std::shared_ptr<MappedFile>(new MappedFile(path, static_cast<std::byte*>(data), size));
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+void MappedFile::release(std::span<const std::byte> part) const {
+  // Only whole pages inside the part: its neighbours may be in use.
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  std::string pattern = temporary_pattern(path_);
+  descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (descriptor_ < 0) throw_system_error("cannot write", path_, errno);
+  temporary_ = pattern;
+  // mkostemp makes the file private; give it the permissions of an ordinary new file.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor_, 0666 & ~mask);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw_system_error("cannot write", path_, errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) throw_system_error("cannot flush", path_, errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_system_error("cannot replace", path_, errno);
+  ::close(std::exchange(descriptor_, -1));
+  flush_directory(parent_of(path_));
+}
+
+AtomicDirectory::AtomicDirectory(fs::path path) : path_(std::move(path)) {
+  if (!path_.has_filename()) path_ = path_.parent_path();
+  std::error_code code;
+  if (fs::exists(fs::symlink_status(path_, code))) {
+    throw Error(fmt::format("{} exists already", path_.string()), "give another name, or remove it first");
+  }
+  fs::create_directories(parent_of(path_), code);
+  if (code) throw_system_error("cannot create", parent_of(path_), code.value());
+  std::string pattern = temporary_pattern(path_);
+  if (::mkdtemp(pattern.data()) == nullptr) throw_system_error("cannot create", path_, errno);
+  temporary_ = pattern;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::chmod(temporary_.c_str(), 0777 & ~mask);
+}
+
+AtomicDirectory::~AtomicDirectory() {
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+void AtomicDirectory::commit() {
+  flush_directory(temporary_);
+  // RENAME_NOREPLACE is not on every file system; a plain rename refuses a folder that is not empty.
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_system_error("cannot create", path_, errno);
+  temporary_.clear();
+  flush_directory(parent_of(path_));
+}
+
+std::string read_file(const fs::path& path, std::uint64_t limit) {
+  struct stat status {};
+  const Descriptor descriptor = open_for_reading(path, &status);
+  if (static_cast<std::uint64_t>(status.st_size) > limit) {
+    throw Error(fmt::format("{} has {} bytes; at most {} were expected", path.string(), status.st_size, limit));
+  }
+  std::string contents(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < contents.size()) {
+    const ssize_t got = ::read(descriptor.value, contents.data() + filled, contents.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_system_error("cannot read", path, errno);
+    if (got == 0) break;  // the file became shorter in the meantime
+    filled += static_cast<std::size_t>(got);
+  }
+  contents.resize(filled);
+  return contents;
+}
+
+void write_file(const fs::path& path, std::string_view contents) {
+  AtomicFile file(path);
+  file.write(contents);
+  file.commit();
+}
+
+}  // namespace crope

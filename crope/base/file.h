@@ -1,0 +1,90 @@
+// Files: mapped for reading, and written so that a reader sees either the old contents or the new, never a part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace crope {
+
+// A whole file in memory. Writable by the process, but writes stay private to it and never reach the file.
+// Thread-compatible. The bytes live as long as the object.
+class MappedFile {
+ public:
+  // Throws Error if the file cannot be opened, is not a regular file, or cannot be mapped.
+  static std::shared_ptr<MappedFile> open(const std::filesystem::path& path);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<std::byte> bytes() const { return {data_, size_}; }
+  const std::filesystem::path& path() const { return path_; }
+
+  // Gives the memory behind `part` back to the system; it is read from the file again when next touched.
+  // REQUIRES: nobody has written to `part`.
+  void release(std::span<const std::byte> part) const;
+
+ private:
+  MappedFile(std::filesystem::path path, std::byte* data, std::size_t size);
+
+  std::filesystem::path path_;
+  std::byte* data_;
+  std::size_t size_;
+};
+
+// A file that appears under its name, complete and flushed to disk, when commit() returns. Without commit() the
+// destructor removes every trace of it. The temporary file stands in the same folder.
+class AtomicFile {
+ public:
+  // Throws Error if the folder does not exist or cannot be written to.
+  explicit AtomicFile(std::filesystem::path path);
+
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  // Throws Error on a full disk or any other failure.
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+
+  // Replaces the file of that name, if there is one.
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_;
+};
+
+// A folder that appears under its name with all its files when commit() returns; removed by the destructor otherwise.
+class AtomicDirectory {
+ public:
+  // Throws Error if `path` exists or its parent cannot be written to. Creates missing parents.
+  explicit AtomicDirectory(std::filesystem::path path);
+
+  AtomicDirectory(const AtomicDirectory&) = delete;
+  AtomicDirectory& operator=(const AtomicDirectory&) = delete;
+  ~AtomicDirectory();
+
+  // Where to write the files until commit().
+  const std::filesystem::path& working_path() const { return temporary_; }
+
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+};
+
+// The contents of a file of at most `limit` bytes. Throws Error otherwise.
+std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 30);
+
+// Writes through AtomicFile.
+void write_file(const std::filesystem::path& path, std::string_view contents);
+
+}  // namespace crope

@@ -1,0 +1,31 @@
+// Multi-head attention with per-head QK-norm and rotary positions.
+#pragma once
+
+#include <torch/types.h>
+
+#include <array>
+
+#include "crope/model/projection.h"
+#include "crope/ops/rope.h"
+
+namespace crope::model {
+
+struct Attention {
+  std::array<Projection, 3> qkv;  // D -> H K, H K, H Kv
+  Projection o;                   // H Kv -> D
+  torch::Tensor q_norm;           // [K]
+  torch::Tensor k_norm;           // [K]
+  std::int64_t num_heads;
+  double norm_eps;
+};
+
+// Heads of a width stored as halves: [B, T, 2 H K/2] -> [B, H, T, K], each head again [re | im].
+torch::Tensor split_heads(const torch::Tensor& x, std::int64_t num_heads);
+
+// The inverse.
+torch::Tensor merge_heads(const torch::Tensor& heads);
+
+// y[B, T, D] from x[B, T, D]; position t sees positions 0 to t.
+torch::Tensor forward(const Attention& attention, const torch::Tensor& x, const ops::RopeTable& positions);
+
+}  // namespace crope::model

@@ -1,0 +1,55 @@
+// The shape of a model: what config.json holds.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "crope/base/json.h"
+#include "crope/model/variant.h"
+
+namespace crope::model {
+
+// The defaults are the paper's. It does not give a vocabulary: 50,304 is GPT-2's 50,257, rounded up to a multiple
+// of 64.
+struct ModelConfig {
+  std::int64_t vocab_size = 50304;
+  std::int64_t num_layers = 16;
+  std::int64_t num_heads = 8;
+  std::int64_t d_model = 1024;
+  std::int64_t d_ff = 1024;
+  double rope_theta = 5000;
+  double norm_eps = 1e-6;
+  std::int64_t max_seq_len = 512;
+  Variant variant = Variant::rope;
+  // Keys of config.json that we do not know. Kept as they are.
+  Json other_keys = Json::object();
+
+  // Width of a head of Q and K, and of V: what RoPE rotates, and what comes out of attention.
+  std::int64_t qk_width() const { return d_model / num_heads / (traits(variant).halves_qk ? 2 : 1); }
+  std::int64_t v_width() const { return d_model / num_heads / (traits(variant).halves_v ? 2 : 1); }
+};
+
+// Calls visit(name, member) for every field but the variant: one list for reading, writing and flags.
+template <typename Config, typename Visit>
+void visit_fields(Config& config, const Visit& visit) {
+  visit("vocab_size", config.vocab_size);
+  visit("num_layers", config.num_layers);
+  visit("num_heads", config.num_heads);
+  visit("d_model", config.d_model);
+  visit("d_ff", config.d_ff);
+  visit("rope_theta", config.rope_theta);
+  visit("norm_eps", config.norm_eps);
+  visit("max_seq_len", config.max_seq_len);
+}
+
+// Throws UsageError naming the field unless a model of this shape can exist: positive sizes, heads that divide the
+// width, an even width of every head, and a number of parameters that memory can address.
+void validate(const ModelConfig& config);
+
+// Reads and checks config.json. `origin` stands in messages (a path). Throws Error on missing fields, wrong types and
+// impossible values.
+ModelConfig config_from_json(const Json& json, std::string_view origin);
+
+Json config_to_json(const ModelConfig& config);
+
+}  // namespace crope::model

@@ -1,0 +1,36 @@
+#include "crope/model/cost.h"
+
+#include "crope/model/parameters.h"
+
+namespace crope::model {
+
+Cost cost_per_token(const ModelConfig& config, std::int64_t T) {
+  constexpr double kBytes = 4;
+  double products = 0, weights = 0;
+  for (const ParameterSpec& spec : parameter_specs(config)) {
+    const auto size = static_cast<double>(spec.size());
+    weights += size;
+    switch (spec.role) {
+      case Role::gain:
+        break;
+      case Role::embedding:
+      case Role::matrix:
+        products += size;
+        break;
+      case Role::pair_a:
+      case Role::pair_b:
+        products += 1.5 * size;
+        break;  // three products of [M, N] for the two matrices of a pair
+    }
+  }
+  const auto heads = static_cast<double>(config.num_layers * config.num_heads);
+  const auto widths = static_cast<double>(config.qk_width() + config.v_width());
+  const double average_context = (static_cast<double>(T) + 1) / 2;
+  const double forward = 2 * (products + heads * widths * average_context);
+  return {.forward_flops = forward,
+          .training_flops = 3 * forward,
+          .weight_bytes = kBytes * weights,
+          .cache_bytes = kBytes * heads * widths};
+}
+
+}  // namespace crope::model

@@ -1,0 +1,32 @@
+// A model directory: config.json and model.safetensors (docs/formats.md).
+#pragma once
+
+#include <torch/types.h>
+
+#include <filesystem>
+
+#include "crope/base/log.h"
+#include "crope/model/transformer.h"
+
+namespace crope::model {
+
+// The model directory that `path` stands for: itself, or, when it is a run directory, its newest checkpoint.
+// Throws Error if it is neither.
+std::filesystem::path resolve_model_dir(const std::filesystem::path& path);
+
+ModelConfig load_config(const std::filesystem::path& model_dir);
+
+// Loads a model directory or a run's newest checkpoint. Tensors that are the same on disk and in memory are mapped;
+// the others are copied one at a time. `options` gives type (fp32 unless set) and device.
+// Throws Error naming file and tensor if one is missing, unknown, or of another shape than config.json says. Warns of
+// values that are not finite.
+Transformer load_model(const std::filesystem::path& path, Log& log, const torch::TensorOptions& options = {});
+
+// Writes config.json and model.safetensors into the existing folder `dir`, each atomically, in the type of the
+// parameters.
+void save_model_files(const Transformer& model, const std::filesystem::path& dir);
+
+// Creates the folder `dir`, which appears only when it is complete. Throws Error if it exists.
+void save_model(const Transformer& model, const std::filesystem::path& dir);
+
+}  // namespace crope::model

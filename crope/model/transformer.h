@@ -1,0 +1,58 @@
+// The decoder: embedding, pre-norm blocks, final norm, and the embedding again as output projection.
+#pragma once
+
+#include <torch/types.h>
+
+#include <span>
+#include <vector>
+
+#include "crope/model/attention.h"
+#include "crope/model/config.h"
+#include "crope/model/feed_forward.h"
+#include "crope/model/parameters.h"
+
+namespace crope::model {
+
+struct Block {
+  torch::Tensor attention_norm;  // [D]
+  Attention attention;
+  torch::Tensor feed_forward_norm;  // [D]
+  FeedForward feed_forward;
+};
+
+struct Parameter {
+  ParameterSpec spec;
+  torch::Tensor value;  // in halves
+};
+
+// A network and the list of its parameters. The two share their tensors: what an optimiser does to a parameter in
+// place, the next forward pass sees. Copies share them too.
+struct Transformer {
+  ModelConfig config;
+  std::vector<Parameter> parameters;  // in the order of parameter_specs
+  torch::Tensor embedding;            // [V, D]
+  std::vector<Block> blocks;
+  torch::Tensor norm;  // [D]
+};
+
+// `values` are in the order of parameter_specs(config), in halves, all of one type and device.
+// Throws Error if a shape is not that of its spec.
+Transformer make_transformer(const ModelConfig& config, std::span<const torch::Tensor> values);
+
+// Asks autograd for the gradients of all parameters, or for none.
+void set_requires_grad(Transformer& model, bool requires_grad);
+
+// The normalised final features [B, T, D] of ids[B, T]. Throws Error if T is 0 or more than max_seq_len.
+// REQUIRES: 0 <= ids < V.
+torch::Tensor features(const Transformer& model, const torch::Tensor& ids);
+
+// Logits [B, T, V] of ids[B, T].
+torch::Tensor logits(const Transformer& model, const torch::Tensor& ids);
+
+// The mean loss of predicting tokens[:, 1:] from tokens[:, :-1]: tokens[B, T + 1].
+torch::Tensor loss(const Transformer& model, const torch::Tensor& tokens);
+
+// -log p(ids[t] | ids[0..t-1]) for t = 1...: [T - 1] from ids[T], without gradients.
+torch::Tensor token_losses(const Transformer& model, const torch::Tensor& ids);
+
+}  // namespace crope::model

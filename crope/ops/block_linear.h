@@ -1,0 +1,35 @@
+// Complex-linear projection on real tensors.
+//
+// Features are complex numbers stored as halves, z_p = x[p] + i x[N+p]. Each 2x2 block of the layer's matrix is
+// [[a, b], [-b, a]], so the layer multiplies by a - ib: half the parameters of a dense layer, and three quarters
+// of its multiplications (docs/mathematics.md, section 2).
+#pragma once
+
+#include <torch/types.h>
+
+#include <span>
+#include <vector>
+
+namespace crope::ops {
+
+// The weights of one tied layer: a[M, N] and b[M, N].
+struct ComplexWeight {
+  torch::Tensor a;
+  torch::Tensor b;
+};
+
+// y[..., 2M] from x[..., 2N]. Differentiable in x, a and b.
+// Throws Error if the shapes disagree.
+torch::Tensor block_linear(const torch::Tensor& x, const ComplexWeight& weight);
+
+// Several layers on the same input, as Q, K and V are: the sums over x are made once, and so is its gradient.
+// The M of the layers may differ.
+std::vector<torch::Tensor> block_linear(const torch::Tensor& x, std::span<const ComplexWeight> weights);
+
+// The dense [2M, 2N] matrix W with block_linear(x, weight) == x W^T, for export and for tests.
+torch::Tensor expand(const ComplexWeight& weight);
+
+// The pair nearest to the dense matrix W[2M, 2N] in the least-squares sense: contract(expand(w)) == w.
+ComplexWeight contract(const torch::Tensor& dense);
+
+}  // namespace crope::ops

@@ -1,0 +1,29 @@
+// Newton-Schulz iteration towards the polar factor of a matrix: Muon's update (docs/mathematics.md, section 6).
+//
+//   X <- X / max(||X||, eps), then five times X <- c0 X + (c1 S + c2 S^2) X with S = X X^T.
+//
+// The result has singular values near 1 and the singular vectors of the input.
+#pragma once
+
+#include <torch/types.h>
+
+#include <array>
+
+#include "crope/ops/block_linear.h"
+
+namespace crope::ops {
+
+struct NewtonSchulzOptions {
+  int steps = 5;
+  std::array<double, 3> coefficients = {3.4445, -4.7750, 2.0315};
+  double eps = 1e-7;
+};
+
+// x[R, C] of any shape; computes in the type of x. Not differentiable.
+torch::Tensor newton_schulz(const torch::Tensor& x, const NewtonSchulzOptions& options = {});
+
+// The same for the complex matrix of a tied pair, a[M, N] and b[M, N]: what contract(newton_schulz(expand(pair)))
+// gives, at a third of the multiplications and without the expanded matrix.
+ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options = {});
+
+}  // namespace crope::ops

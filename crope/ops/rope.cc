@@ -1,0 +1,52 @@
+#include "crope/ops/rope.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "crope/base/error.h"
+#include "crope/ops/check.h"
+#include "crope/ops/gradient.h"
+
+namespace crope::ops {
+namespace {
+
+using torch::Tensor;
+
+Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  const int64_t half = x.size(-1) / 2;
+  const Tensor re = x.narrow(-1, 0, half), im = x.narrow(-1, half, half);
+  Tensor y = at::empty_like(x, at::MemoryFormat::Contiguous);
+  Tensor y_re = y.narrow(-1, 0, half), y_im = y.narrow(-1, half, half);
+  at::mul_out(y_re, re, cos);
+  y_re.addcmul_(im, sin, -1);
+  at::mul_out(y_im, im, cos);
+  y_im.addcmul_(re, sin);
+  return y;
+}
+
+// The gradient of a rotation is the rotation back: nothing but the table has to be kept.
+TensorList backward(const BackwardCall& call) {
+  return {rotate(call.grads[0], call.saved[0], -call.saved[1])};
+}
+
+}  // namespace
+
+RopeTable rope_table(const Tensor& positions, int64_t K, double base, const torch::TensorOptions& options) {
+  if (K <= 0 || K % 2 != 0) throw Error(fmt::format("[rope_table] K: expected an even width, got {}", K));
+  check_shape(positions.dim() == 1, "rope_table", "positions", "[T]", positions);
+  const auto fp64 = positions.options().dtype(torch::kFloat64);
+  const Tensor exponents = at::arange(0, K, 2, fp64) / static_cast<double>(-K);
+  const Tensor angles = at::outer(positions.to(torch::kFloat64), at::pow(base, exponents));
+  return {angles.cos().to(options), angles.sin().to(options)};
+}
+
+Tensor rope(const Tensor& x, const RopeTable& table) {
+  const bool fits = x.dim() >= 2 && x.size(-2) == table.cos.size(0) && x.size(-1) == 2 * table.cos.size(1);
+  check_shape(fits, "rope", "x", fmt::format("[..., {}, {}]", table.cos.size(0), 2 * table.cos.size(1)), x);
+  const auto forward = [&] {
+    return ForwardResult{.outputs = {rotate(x, table.cos, table.sin)}, .saved = {table.cos, table.sin}};
+  };
+  return with_gradient({x}, forward, backward).front();
+}
+
+}  // namespace crope::ops

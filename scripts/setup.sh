@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs what a build needs and is not there yet: system packages through apt, and a Python virtual environment
+# that carries LibTorch as a wheel. Quiet when nothing is missing; safe to run again at any time.
+#
+#   scripts/setup.sh            everything for `make build` and `make test`
+#   CROPE_DEPS=DIR              keep the environment in DIR instead of .deps (share it between clones)
+#   TORCH_ROOT=DIR              use this LibTorch; no wheel is installed
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly deps="${CROPE_DEPS:-.deps}"
+readonly torch_version=2.13.0
+readonly system_packages=(
+  g++ cmake ninja-build python3-venv
+  nlohmann-json3-dev libcli11-dev libgtest-dev libbenchmark-dev
+)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { say "$1"; say "hint: $2"; exit 1; }
+
+# Prints the names of the system packages that are not installed.
+missing_packages() {
+  local name
+  for name in "${system_packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'install ok installed' || printf '%s\n' "$name"
+  done
+}
+
+install_system_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "not a Debian-like system: these must be there by your own package manager: ${system_packages[*]}"
+    return
+  fi
+  local missing as_root=()
+  mapfile -t missing < <(missing_packages)
+  [ "${#missing[@]}" -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "missing packages: ${missing[*]}" "install them as root, then run this again"
+    as_root=(sudo)
+  fi
+  say "installing system packages: ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Succeeds when the environment holds exactly the version asked for, as its own metadata says.
+has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2*.dist-info/METADATA" >/dev/null; }
+
+install_wheels() {
+  [ -z "${TORCH_ROOT:-}" ] || return 0
+  if has_wheel torch "$torch_version"; then return 0; fi
+  say "installing LibTorch $torch_version into $deps/venv (a wheel of some hundred MB)"
+  [ -x "$deps/venv/bin/pip" ] || python3 -m venv "$deps/venv"
+  "$deps/venv/bin/pip" install --quiet --disable-pip-version-check "torch==$torch_version" numpy
+}
+
+install_system_packages
+install_wheels
