@@ -1,2 +1,89 @@
+// The operations beside what they replace, both in one run. Each pair is checked against each other before it is timed.
+//
+//   build/release/bench/ops_bench --benchmark_filter=block_linear --benchmark_repetitions=9
+//                                 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
-BENCHMARK_MAIN();
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "crope/base/threads.h"
+#include "crope/ops/block_linear.h"
+#include "crope/ops/newton_schulz.h"
+
+namespace {
+
+using crope::ops::ComplexWeight;
+using torch::Tensor;
+
+using Operation = std::function<Tensor(const std::vector<Tensor>&)>;
+
+void require_close(const Tensor& x, const Tensor& y, const char* what) {
+  const double error = ((x - y).norm() / y.norm()).item<double>();
+  if (error < 1e-5) return;
+  std::fprintf(stderr, "%s: results differ by %g\n", what, error);
+  std::exit(1);
+}
+
+void forward_and_backward(benchmark::State& state, const Operation& operation, std::vector<Tensor> inputs) {
+  for (Tensor& input : inputs) input = input.clone().requires_grad_();
+  Tensor grad = at::ones_like(operation(inputs));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(torch::autograd::grad({operation(inputs)}, inputs, {grad}));
+  }
+}
+
+// R x 2N rows through [2M, 2N].
+struct LinearCase {
+  int64_t R, D;
+  Tensor x = at::randn({R, D});
+  ComplexWeight pair{at::randn({D / 2, D / 2}), at::randn({D / 2, D / 2})};
+};
+
+Tensor tied(const std::vector<Tensor>& in) {
+  return crope::ops::block_linear(in[0], {in[1], in[2]});
+}
+Tensor dense(const std::vector<Tensor>& in) {
+  return at::linear(in[0], in[1]);
+}
+
+void block_linear(benchmark::State& state) {
+  const LinearCase c{state.range(0), state.range(1)};
+  require_close(tied({c.x, c.pair.a, c.pair.b}), dense({c.x, crope::ops::expand(c.pair)}), "block_linear");
+  forward_and_backward(state, tied, {c.x, c.pair.a, c.pair.b});
+}
+
+void dense_linear(benchmark::State& state) {
+  const LinearCase c{state.range(0), state.range(1)};
+  forward_and_backward(state, dense, {c.x, crope::ops::expand(c.pair)});
+}
+
+void newton_schulz_pair(benchmark::State& state) {
+  const LinearCase c{1, state.range(0)};
+  const ComplexWeight result = crope::ops::newton_schulz(c.pair);
+  require_close(crope::ops::expand(result), crope::ops::newton_schulz(crope::ops::expand(c.pair)), "newton_schulz");
+  for (auto _ : state) benchmark::DoNotOptimize(crope::ops::newton_schulz(c.pair));
+}
+
+void newton_schulz_dense(benchmark::State& state) {
+  const Tensor x = at::randn({state.range(0), state.range(0)});
+  for (auto _ : state) benchmark::DoNotOptimize(crope::ops::newton_schulz(x));
+}
+
+BENCHMARK(block_linear)->Args({2048, 1024})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(dense_linear)->Args({2048, 1024})->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(newton_schulz_pair)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(newton_schulz_dense)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  at::set_num_threads(crope::available_processors());
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -16,15 +16,9 @@ namespace fs = std::filesystem;
 
 // Highest first (docs/architecture.md).
 const std::vector<std::vector<std::string>> kRows = {
-    {"cli"},
-    {"study"},
-    {"serve", "eval", "train", "interop", "analysis", "report"},
-    {"infer", "dist"},
-    {"model", "optim"},
-    {"ops"},
-    {"data"},
-    {"formats", "text"},
-    {"base"},
+    {"cli"},           {"study"},           {"serve", "eval", "train", "interop", "analysis", "report"},
+    {"infer", "dist"}, {"model", "optim"},  {"ops"},
+    {"data"},          {"formats", "text"}, {"base"},
 };
 const std::set<std::string> kWithoutTorch = {"base", "formats", "text", "data", "report"};
 
@@ -55,7 +49,8 @@ void check_file(const fs::path& root, const fs::path& file) {
     const std::string target = match[2];
     if (target.starts_with("crope/") || target.starts_with("cli/")) {
       const std::string to = folder_of(target);
-      EXPECT_TRUE(to == from || row_of(to) > row_of(from)) << file << ":" << number << ": " << from << " includes " << to;
+      EXPECT_TRUE(to == from || row_of(to) > row_of(from))
+          << file << ":" << number << ": " << from << " includes " << to;
       EXPECT_TRUE(fs::exists(root / target)) << file << ":" << number << ": there is no " << target;
     }
     const bool is_torch = std::regex_search(target, std::regex("^(torch|ATen|c10)/"));

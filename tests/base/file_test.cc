@@ -1,0 +1,138 @@
+#include "crope/base/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "crope/base/error.h"
+#include "tests/temporary_folder.h"
+
+namespace crope {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t count_entries(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(File, WritesAndReadsBack) {
+  const test::TemporaryFolder folder;
+  const std::string contents("a\0b\n", 4);
+  write_file(folder / "x", contents);
+  EXPECT_EQ(read_file(folder / "x"), contents);
+  EXPECT_EQ(count_entries(folder.path()), 1u);
+}
+
+TEST(File, ReadRefusesWhatIsMissingTooLargeOrAFolder) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "x", "12345");
+  EXPECT_THROW(read_file(folder / "absent"), Error);
+  EXPECT_THROW(read_file(folder / "x", 4), Error);
+  EXPECT_THROW(read_file(folder.path()), Error);
+}
+
+TEST(File, MessagesNameThePathAndHint) {
+  try {
+    read_file("no/such/file");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("no/such/file"), std::string::npos);
+    EXPECT_FALSE(e.hint().empty());
+  }
+}
+
+TEST(AtomicFile, WithoutCommitTheOldContentsStay) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "x", "old");
+  {
+    AtomicFile file(folder / "x");
+    file.write("new, but not finished");
+  }
+  EXPECT_EQ(read_file(folder / "x"), "old");
+  EXPECT_EQ(count_entries(folder.path()), 1u);
+}
+
+TEST(AtomicFile, CommitReplaces) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "x", "old");
+  AtomicFile file(folder / "x");
+  file.write("ne");
+  file.write("w");
+  file.commit();
+  EXPECT_EQ(read_file(folder / "x"), "new");
+}
+
+TEST(AtomicFile, AMissingFolderIsAnError) {
+  const test::TemporaryFolder folder;
+  EXPECT_THROW(AtomicFile(folder / "absent/x"), Error);
+}
+
+// /dev/full fails every write with "no space left": the message must say so.
+TEST(AtomicFile, AFullDiskIsSaid) {
+  const test::TemporaryFolder folder;
+  AtomicFile file(folder / "x");
+  const int full = ::open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  // The file's descriptor is the one before: put the full device in its place.
+  ASSERT_GE(::dup2(full, full - 1), 0);
+  ::close(full);
+  try {
+    file.write("something");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& e) {
+    EXPECT_NE(e.hint().find("disk is full"), std::string::npos) << e.what();
+  }
+}
+
+TEST(AtomicDirectory, AppearsWholeOrNotAtAll) {
+  const test::TemporaryFolder folder;
+  {
+    const AtomicDirectory directory(folder / "out");
+    write_file(directory.working_path() / "x", "1");
+    EXPECT_FALSE(fs::exists(folder / "out"));
+  }
+  EXPECT_EQ(count_entries(folder.path()), 0u);
+
+  AtomicDirectory directory(folder / "deep/out/");
+  write_file(directory.working_path() / "x", "1");
+  directory.commit();
+  EXPECT_EQ(read_file(folder / "deep/out/x"), "1");
+  EXPECT_EQ(count_entries(folder / "deep"), 1u);
+}
+
+TEST(AtomicDirectory, RefusesWhatExists) {
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder / "out");
+  EXPECT_THROW(AtomicDirectory(folder / "out"), Error);
+}
+
+TEST(MappedFile, HoldsTheBytesAndWritesStayPrivate) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "x", "hello");
+  const auto file = MappedFile::open(folder / "x");
+  ASSERT_EQ(file->bytes().size(), 5u);
+  EXPECT_EQ(std::memcmp(file->bytes().data(), "hello", 5), 0);
+  file->bytes()[0] = std::byte{'J'};
+  EXPECT_EQ(read_file(folder / "x"), "hello");
+}
+
+TEST(MappedFile, AnEmptyFileIsEmpty) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "x", "");
+  EXPECT_TRUE(MappedFile::open(folder / "x")->bytes().empty());
+}
+
+TEST(MappedFile, ReleasedBytesAreReadAgain) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "x", std::string(100'000, 'q'));
+  const auto file = MappedFile::open(folder / "x");
+  EXPECT_EQ(file->bytes()[50'000], std::byte{'q'});
+  file->release(file->bytes());
+  EXPECT_EQ(file->bytes()[50'000], std::byte{'q'});
+}
+
+}  // namespace
+}  // namespace crope

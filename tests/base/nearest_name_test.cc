@@ -1,0 +1,32 @@
+#include "crope/base/nearest_name.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace crope {
+namespace {
+
+const std::vector<std::string> kNames = {"rope", "crope_qk", "crope_all", "half_rope_qk"};
+
+TEST(NearestName, FindsSlips) {
+  EXPECT_EQ(nearest_name("crope_al", kNames), "crope_all");
+  EXPECT_EQ(nearest_name("crope-qk", kNames), "crope_qk");
+  EXPECT_EQ(nearest_name("orpe", kNames), "rope");
+  EXPECT_EQ(nearest_name("half_rope", kNames), "half_rope_qk");
+}
+
+TEST(NearestName, IsEmptyWhenNothingIsNear) {
+  EXPECT_EQ(nearest_name("banana", kNames), "");
+  EXPECT_EQ(nearest_name("", kNames), "");
+  EXPECT_EQ(nearest_name(std::string(1'000'000, 'x'), kNames), "");
+  EXPECT_EQ(nearest_name("rope", {}), "");
+}
+
+TEST(NearestName, SuggestsOrLists) {
+  EXPECT_EQ(suggest("ropes", kNames), "did you mean 'rope'?");
+  EXPECT_EQ(suggest("banana", kNames), "there is rope, crope_qk, crope_all, half_rope_qk");
+}
+
+}  // namespace
+}  // namespace crope

@@ -1,0 +1,27 @@
+#include "crope/model/cost.h"
+
+#include <gtest/gtest.h>
+
+#include "crope/model/parameters.h"
+
+namespace crope::model {
+namespace {
+
+TEST(Cost, CountsProductsAndScores) {
+  ModelConfig config;
+  const Cost rope = cost_per_token(config, 512);
+  // Two operations for each weight, and for each of 256.5 positions on average in 16 layers, QK' and AV of 1,024.
+  const double weights = 51'511'296 + 67'108'864 + 50'331'648;
+  EXPECT_DOUBLE_EQ(rope.forward_flops, 2 * (weights + 16 * 2048 * 256.5));
+  EXPECT_DOUBLE_EQ(rope.training_flops, 3 * rope.forward_flops);
+  EXPECT_DOUBLE_EQ(rope.weight_bytes, 4.0 * static_cast<double>(count_parameters(config).total()));
+  EXPECT_DOUBLE_EQ(rope.cache_bytes, 16 * 2048 * 4);
+
+  config.variant = Variant::crope_all;
+  const Cost tied = cost_per_token(config, 512);
+  // Half the parameters at three products instead of four.
+  EXPECT_DOUBLE_EQ(rope.forward_flops - tied.forward_flops, 2 * 0.25 * 67'108'864);
+}
+
+}  // namespace
+}  // namespace crope::model

@@ -1,0 +1,60 @@
+#include "crope/ops/newton_schulz.h"
+
+#include <tuple>
+
+#include "crope/base/error.h"
+#include "crope/ops/reference.h"
+#include "tests/tensor_checks.h"
+
+namespace crope::ops {
+namespace {
+
+using torch::Tensor;
+
+TEST(NewtonSchulz, OfAPairEqualsThatOfTheExpandedMatrix) {
+  for (const auto& [M, N] : {std::tuple<int64_t, int64_t>{1, 1}, {1, 7}, {7, 1}, {8, 8}, {12, 5}, {17, 33}}) {
+    const ComplexWeight pair{test::random_tensor({M, N}), test::random_tensor({M, N})};
+    const ComplexWeight got = newton_schulz(pair), expected = reference::newton_schulz(pair);
+    test::expect_close(got.a, expected.a, 1e-12);
+    test::expect_close(got.b, expected.b, 1e-12);
+  }
+}
+
+// The tie survives the iteration on the expanded matrix: nothing is lost by contracting it.
+TEST(NewtonSchulz, KeepsTheTie) {
+  const ComplexWeight pair{test::random_tensor({6, 9}), test::random_tensor({6, 9})};
+  const Tensor expanded = newton_schulz(expand(pair));
+  test::expect_close(expand(contract(expanded)), expanded, 1e-13);
+}
+
+// The tuned coefficients send singular values into about [0.7, 1.2] and leave singular vectors alone.
+TEST(NewtonSchulz, ApproachesThePolarFactor) {
+  for (const auto& [R, C] : {std::tuple<int64_t, int64_t>{16, 16}, {10, 30}, {30, 10}}) {
+    const Tensor x = test::random_tensor({R, C});
+    const Tensor y = newton_schulz(x);
+    const Tensor values = at::linalg_svdvals(y);
+    EXPECT_GT(values.min().item<double>(), 0.5);
+    EXPECT_LT(values.max().item<double>(), 1.3);
+    const auto [u, s, vh] = at::linalg_svd(x, /*full_matrices=*/false);
+    const Tensor rotated = u.t().mm(y).mm(vh.t());
+    test::expect_close(rotated, at::diag(at::diag(rotated)), 1e-9);
+  }
+}
+
+TEST(NewtonSchulz, DoesNotDependOnTheScale) {
+  const Tensor x = test::random_tensor({5, 8});
+  test::expect_close(newton_schulz(x * 1000), newton_schulz(x), 1e-12);
+}
+
+TEST(NewtonSchulz, OfZeroIsZero) {
+  EXPECT_TRUE(at::equal(newton_schulz(at::zeros({3, 4})), at::zeros({3, 4})));
+  EXPECT_TRUE(at::equal(newton_schulz(ComplexWeight{at::zeros({3, 4}), at::zeros({3, 4})}).a, at::zeros({3, 4})));
+}
+
+TEST(NewtonSchulz, RefusesOtherThanMatrices) {
+  EXPECT_THROW(newton_schulz(at::zeros({3})), Error);
+  EXPECT_THROW(newton_schulz(ComplexWeight{at::zeros({3, 4}), at::zeros({4, 3})}), Error);
+}
+
+}  // namespace
+}  // namespace crope::ops
