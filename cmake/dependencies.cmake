@@ -34,7 +34,17 @@ add_library(crope_torch INTERFACE)
 target_include_directories(crope_torch SYSTEM INTERFACE
   "${Torch_INCLUDE_DIR}" "${Torch_INCLUDE_DIR}/torch/csrc/api/include")
 target_link_libraries(crope_torch INTERFACE
-  "${Torch_torch_LIBRARY}" "${Torch_torch_cpu_LIBRARY}" "${Torch_c10_LIBRARY}" OpenMP::OpenMP_CXX Threads::Threads)
+  "${Torch_torch_LIBRARY}" "${Torch_torch_cpu_LIBRARY}" "${Torch_c10_LIBRARY}" Threads::Threads)
+# at::parallel_for is inline: without OpenMP in our own code it would silently be serial, and with an OpenMP library
+# other than LibTorch's there would be two pools of threads. Wheels bring theirs along.
+get_filename_component(_torch_lib "${Torch_torch_cpu_LIBRARY}" DIRECTORY)
+file(GLOB _torch_openmp "${_torch_lib}/libgomp*.so*" "${_torch_lib}/libiomp5.so")
+if(_torch_openmp)
+  target_compile_options(crope_torch INTERFACE ${OpenMP_CXX_FLAGS})
+  target_link_libraries(crope_torch INTERFACE ${_torch_openmp})
+else()
+  target_link_libraries(crope_torch INTERFACE OpenMP::OpenMP_CXX)
+endif()
 if(Torch_torch_cuda_LIBRARY)
   # Nothing refers to the CUDA library by name: it registers its kernels when it is loaded.
   target_link_libraries(crope_torch INTERFACE

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "crope/ops/check.h"
+#include "crope/ops/symmetric_product.h"
 
 namespace crope::ops {
 namespace {
@@ -18,17 +19,15 @@ struct Complex {
 
 // S = Z Z^H: S_re = A A' + B B' is symmetric, S_im = Q - Q' with Q = B A' is antisymmetric.
 Complex gram(const Complex& z) {
-  Tensor re = z.re.mm(z.re.t());
-  re.addmm_(z.im, z.im.t());
   const Tensor q = z.im.mm(z.re.t());
-  return {std::move(re), q - q.t()};
+  return {symmetric_product(at::cat({z.re, z.im}, 1)), q - q.t()};
 }
 
 // S^2 of a Hermitian S. With Q = S_re S_im, S_im S_re is -Q', so two products do:
-//   (S^2)_im = Q - Q'   and   (S^2)_re = S_re^2 - S_im^2 = (S_re - S_im)(S_re + S_im) - Q - Q'.
+//   (S^2)_im = Q - Q'   and   (S^2)_re = S_re^2 - S_im^2 = (S_re - S_im)(S_re - S_im)' - Q - Q'.
 Complex square_hermitian(const Complex& s) {
   const Tensor q = s.re.mm(s.im);
-  Tensor re = (s.re - s.im).mm(s.re + s.im);
+  Tensor re = symmetric_product(s.re - s.im);
   re.sub_(q).sub_(q.t());
   return {std::move(re), q - q.t()};
 }
@@ -52,8 +51,8 @@ Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
   Tensor y = tall ? x.t() : x;
   y = y / y.norm().clamp_min(options.eps);
   for (int step = 0; step < options.steps; ++step) {
-    const Tensor s = y.mm(y.t());
-    const Tensor u = at::addmm(s, s, s, c1, c2);
+    const Tensor s = symmetric_product(y);
+    const Tensor u = symmetric_product(s).mul_(c2).add_(s, c1);  // S is symmetric: S S' is S^2
     y = at::addmm(y, u, y, c0);
   }
   return tall ? y.t() : y;

@@ -1,0 +1,56 @@
+// Muon: momentum, orthogonalised by Newton-Schulz (docs/mathematics.md, section 6). On real matrices it is
+// torch.optim.Muon step for step; a tied pair is one complex matrix and keeps its tie.
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "crope/ops/newton_schulz.h"
+
+namespace crope::optim {
+
+// How the learning rate follows the shape [R, C] of the matrix.
+enum class LrAdjustment {
+  original,         // sqrt(max(1, R/C))
+  match_rms_adamw,  // 0.2 sqrt(max(R, C)): updates as large as AdamW's, so that its learning rates carry over
+};
+
+struct MuonOptions {
+  double momentum = 0.95;
+  bool nesterov = true;
+  double weight_decay = 0.1;
+  LrAdjustment lr_adjustment = LrAdjustment::match_rms_adamw;
+  ops::NewtonSchulzOptions newton_schulz;
+  // What the iteration computes in. bf16 is what torch.optim.Muon does; it is slower where the CPU has no bf16
+  // arithmetic.
+  torch::ScalarType iteration_type = torch::kFloat32;
+};
+
+// One matrix of the network: {w} when it is real, {a, b} when it is a tied pair.
+using MuonMatrix = std::vector<torch::Tensor>;
+
+class Muon {
+ public:
+  // Throws Error unless every matrix has one or two parts, each 2-D, the two of a pair of one shape.
+  Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options);
+
+  // Updates every matrix in place from the .grad() of its parts. A matrix without a gradient is left alone.
+  // Throws Error if only one part of a pair has one.
+  void step(double lr);
+
+  // The momentum buffer of each part of each matrix, zero before the first step. They are the whole state: what is
+  // copied into them is restored.
+  const std::vector<MuonMatrix>& momentum() const { return momentum_; }
+  const std::vector<MuonMatrix>& matrices() const { return matrices_; }
+
+ private:
+  std::vector<MuonMatrix> matrices_;
+  std::vector<MuonMatrix> momentum_;
+  MuonOptions options_;
+};
+
+// The factor on the learning rate of a matrix with these parts; that of a pair is the factor of its expanded matrix.
+double lr_factor(const MuonMatrix& matrix, LrAdjustment adjustment);
+
+}  // namespace crope::optim

@@ -1,0 +1,92 @@
+#include "crope/train/optimizer.h"
+
+#include "crope/base/log.h"
+#include "crope/model/model_dir.h"
+#include "crope/model/pair_layout.h"
+#include "crope/model/tensor_file.h"
+#include "tests/tensor_checks.h"
+
+namespace crope::train {
+namespace {
+
+using formats::SafetensorsFile;
+using model::Parameter;
+using torch::Tensor;
+
+class GoldenSteps : public testing::TestWithParam<model::VariantTraits> {
+ protected:
+  std::filesystem::path dir() const {
+    return std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / GetParam().name;
+  }
+
+  // Loss before the update.
+  static double train_step(model::Transformer& model, Optimizer& optimizer, const Tensor& tokens) {
+    for (Parameter& parameter : model.parameters) parameter.value.mutable_grad() = Tensor();
+    const Tensor loss = model::loss(model, tokens);
+    loss.backward();
+    optimizer.step(2e-3);
+    return loss.item<double>();
+  }
+
+  Log log_{nullptr};
+};
+
+// Parameters after three steps of an independent implementation.
+TEST_P(GoldenSteps, ThreeStepsOfMuonAndAdamw) {
+  model::Transformer model = model::load_model(dir(), log_);
+  model::set_requires_grad(model, true);
+  const SafetensorsFile golden = SafetensorsFile::open(dir() / "golden.safetensors");
+  const Tensor tokens = model::view_tensor(golden, "tokens");
+  const Tensor expected_losses = model::view_tensor(golden, "step_losses");
+  Optimizer optimizer(model);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_NEAR(train_step(model, optimizer, tokens), expected_losses[step].item<double>(), 1e-4);
+  }
+  for (const Parameter& parameter : model.parameters) {
+    const Tensor expected = model::view_tensor(golden, "after3." + parameter.spec.name);
+    const Tensor got = model::halves_to_pairs(parameter.value.detach(), parameter.spec.paired_dimensions);
+    test::expect_close(got, expected, 1e-4, parameter.spec.name);
+  }
+}
+
+// The state is all there is: a second optimiser that takes it over goes on bit for bit.
+TEST_P(GoldenSteps, StateCanBeSavedAndRestored) {
+  const SafetensorsFile golden = SafetensorsFile::open(dir() / "golden.safetensors");
+  const Tensor tokens = model::view_tensor(golden, "tokens");
+  model::Transformer one = model::load_model(dir(), log_), two = model::load_model(dir(), log_);
+  model::set_requires_grad(one, true);
+  model::set_requires_grad(two, true);
+  Optimizer first(one), second(two);
+  train_step(one, first, tokens);
+  {
+    const at::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < one.parameters.size(); ++i) two.parameters[i].value.copy_(one.parameters[i].value);
+    const auto from = first.state(), to = second.state();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      EXPECT_EQ(from[i].name, to[i].name);
+      Tensor(to[i].value).copy_(from[i].value);
+    }
+    second.set_steps(first.steps());
+  }
+  train_step(one, first, tokens);
+  train_step(two, second, tokens);
+  for (std::size_t i = 0; i < one.parameters.size(); ++i) {
+    EXPECT_TRUE(at::equal(one.parameters[i].value, two.parameters[i].value)) << one.parameters[i].spec.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllVariants, GoldenSteps, testing::ValuesIn(model::kVariants),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Optimizer, SeparatePairsAreTwoMatrices) {
+  Log log(nullptr);
+  model::Transformer model =
+      model::load_model(std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens/crope_all", log);
+  const Optimizer complex(model), separate(model, {.tied_pairs = TiedPairs::separate});
+  ASSERT_EQ(complex.state().size(), separate.state().size());
+  EXPECT_EQ(complex.state()[1].name, "muon.momentum.blocks.0.attention.q.b");
+  EXPECT_EQ(separate.state()[1].name, "muon.momentum.blocks.0.attention.q.b");
+}
+
+}  // namespace
+}  // namespace crope::train
