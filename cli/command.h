@@ -13,8 +13,10 @@ struct Command {
   void (*declare)(Flags& flags);
 };
 
-extern const Command kParamsCommand;
+extern const Command kExportCommand;
+extern const Command kImportCommand;
 extern const Command kInfoCommand;
+extern const Command kParamsCommand;
 extern const Command kScoreCommand;
 
 }  // namespace crope::cli

@@ -21,11 +21,21 @@ Tensor merge_heads(const Tensor& heads) {
   return heads.reshape({B, H, T, 2, width / 2}).permute({0, 2, 3, 1, 4}).reshape({B, T, H * width});
 }
 
+namespace {
+
+// Heads [B, H, T, K] of a projection, normalised and turned to their positions.
+Tensor rotated_heads(const Tensor& flat, const Tensor& gain, const Attention& attention,
+                     const ops::RopeTable& positions) {
+  const Tensor heads = split_heads(flat, attention.num_heads);
+  return ops::rope(gain.defined() ? ops::rms_norm(heads, gain, attention.norm_eps) : heads, positions);
+}
+
+}  // namespace
+
 Tensor forward(const Attention& attention, const Tensor& x, const ops::RopeTable& positions) {
   const auto [q_flat, k_flat, v_flat] = project(x, attention.qkv);
-  const Tensor q_heads = ops::rms_norm(split_heads(q_flat, attention.num_heads), attention.q_norm, attention.norm_eps);
-  const Tensor k_heads = ops::rms_norm(split_heads(k_flat, attention.num_heads), attention.k_norm, attention.norm_eps);
-  const Tensor q = ops::rope(q_heads, positions), k = ops::rope(k_heads, positions);
+  const Tensor q = rotated_heads(q_flat, attention.q_norm, attention, positions);
+  const Tensor k = rotated_heads(k_flat, attention.k_norm, attention, positions);
   const Tensor v = split_heads(v_flat, attention.num_heads);
   const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(-1)));
   const Tensor out = ops::attention(q, k, v, {.scale = scale});  // [B, H, T, Kv]

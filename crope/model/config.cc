@@ -30,46 +30,62 @@ void check_field(std::string_view name, double value) {
 }
 
 template <typename T>
+T convert(const Json& value, const char* name, std::string_view origin) {
+  const auto expect = [&](bool holds, const char* what) {
+    if (!holds) throw Error(fmt::format("{}: {}: expected {}, found {}", origin, name, what, value.dump()));
+  };
+  if constexpr (std::is_same_v<T, bool>) {
+    expect(value.is_boolean(), "true or false");
+  } else if constexpr (std::is_floating_point_v<T>) {
+    expect(value.is_number(), "a number");
+  } else {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    expect(value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > kMost),
+           "a whole number");
+  }
+  return value.get<T>();
+}
+
+template <typename T>
 T read_field(const Json& json, const char* name, std::string_view origin) {
   const auto field = json.find(name);
   if (field == json.end()) {
     throw Error(fmt::format("{}: the field '{}' is missing", origin, name),
                 "a model directory's config.json has the fields listed in docs/formats.md");
   }
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!field->is_number())
-      throw Error(fmt::format("{}: {}: expected a number, found {}", origin, name, field->dump()));
-  } else {
-    const bool fits = field->is_number_integer() &&
-                      !(field->is_number_unsigned() &&
-                        field->get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max()));
-    if (!fits) throw Error(fmt::format("{}: {}: expected a whole number, found {}", origin, name, field->dump()));
-  }
-  return field->get<T>();
+  return convert<T>(*field, name, origin);
+}
+
+// Takes the field out of `json` if it is there.
+template <typename T>
+void read_optional(Json& json, const char* name, T* value, std::string_view origin) {
+  const auto field = json.find(name);
+  if (field == json.end()) return;
+  *value = convert<T>(*field, name, origin);
+  json.erase(name);
 }
 
 }  // namespace
 
 void validate(const ModelConfig& config) {
   visit_fields(config, [](const char* name, const auto& value) { check_field(name, value); });
-  if (config.d_model % config.num_heads != 0) {
+  if (config.head_dim < 0 || config.head_dim > kLargestSize) {
+    fail(fmt::format("head_dim = {}, expected a number from 1 to {}", config.head_dim, kLargestSize));
+  }
+  if (config.head_dim == 0 && config.d_model % config.num_heads != 0) {
     fail(fmt::format("num_heads = {} does not divide d_model = {}", config.num_heads, config.d_model));
   }
-  const std::string_view variant = traits(config.variant).name;
-  for (const std::int64_t width : {config.qk_width(), config.v_width()}) {
-    if (width % 2 != 0) {
-      fail(fmt::format("variant {} with d_model = {} and num_heads = {} has heads {} wide; RoPE rotates pairs", variant,
-                       config.d_model, config.num_heads, width),
-           "choose d_model / num_heads divisible by 2, and by 4 for the half-width variants");
-    }
+  const std::int64_t divisor = traits(config.variant).halves_qk ? 4 : 2;
+  if (config.full_head_width() % divisor != 0) {
+    fail(fmt::format("variant {} with d_model = {} and num_heads = {} has heads {} wide, which {} does not divide",
+                     traits(config.variant).name, config.d_model, config.num_heads, config.full_head_width(), divisor),
+         "RoPE rotates pairs: a head needs an even width, and twice that where it is halved");
   }
-  if (config.d_model / config.num_heads % (traits(config.variant).halves_qk ? 4 : 2) != 0) {
-    fail(fmt::format("variant {} needs d_model / num_heads = {} / {} to be divisible by {}", variant, config.d_model,
-                     config.num_heads, traits(config.variant).halves_qk ? 4 : 2));
-  }
+  if (config.d_model % 2 != 0) fail(fmt::format("d_model = {} is odd; its features are pairs", config.d_model));
   const auto wide = [](std::int64_t n) { return static_cast<__int128>(n); };
-  const __int128 per_layer = wide(config.d_model) * (4 * wide(config.d_model) + 3 * wide(config.d_ff));
-  const __int128 parameters = wide(config.vocab_size) * config.d_model + per_layer * config.num_layers;
+  const __int128 heads = wide(config.num_heads) * config.full_head_width();
+  const __int128 per_layer = wide(config.d_model) * (4 * heads + 3 * wide(config.d_ff));
+  const __int128 parameters = 2 * wide(config.vocab_size) * config.d_model + per_layer * config.num_layers;
   if (parameters > kMostParameters) fail("more than 2^46 parameters");
 }
 
@@ -86,6 +102,9 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
     throw Error(fmt::format("{}: the field 'variant' should be one of the six names", origin));
   }
   config.other_keys.erase("variant");
+  read_optional(config.other_keys, "head_dim", &config.head_dim, origin);
+  read_optional(config.other_keys, "qk_norm", &config.qk_norm, origin);
+  read_optional(config.other_keys, "tie_embeddings", &config.tie_embeddings, origin);
   try {
     config.variant = variant_by_name(variant->get<std::string>());
     validate(config);
@@ -99,6 +118,9 @@ Json config_to_json(const ModelConfig& config) {
   Json json = Json::object();
   visit_fields(config, [&](const char* name, const auto& value) { json[name] = value; });
   json["variant"] = traits(config.variant).name;
+  if (config.head_dim != 0) json["head_dim"] = config.head_dim;
+  if (!config.qk_norm) json["qk_norm"] = false;
+  if (!config.tie_embeddings) json["tie_embeddings"] = false;
   for (const auto& [key, value] : config.other_keys.items()) json[key] = value;
   return json;
 }

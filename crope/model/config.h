@@ -21,15 +21,22 @@ struct ModelConfig {
   double norm_eps = 1e-6;
   std::int64_t max_seq_len = 512;
   Variant variant = Variant::rope;
+
+  // What imported models may have and the paper's do not; in config.json only where they differ from these.
+  std::int64_t head_dim = 0;   // width of a full head; 0 is d_model / num_heads
+  bool qk_norm = true;         // false: queries and keys are not normalised
+  bool tie_embeddings = true;  // false: the output projection is a tensor of its own, output.weight
+
   // Keys of config.json that we do not know. Kept as they are.
   Json other_keys = Json::object();
 
   // Width of a head of Q and K, and of V: what RoPE rotates, and what comes out of attention.
-  std::int64_t qk_width() const { return d_model / num_heads / (traits(variant).halves_qk ? 2 : 1); }
-  std::int64_t v_width() const { return d_model / num_heads / (traits(variant).halves_v ? 2 : 1); }
+  std::int64_t full_head_width() const { return head_dim > 0 ? head_dim : d_model / num_heads; }
+  std::int64_t qk_width() const { return full_head_width() / (traits(variant).halves_qk ? 2 : 1); }
+  std::int64_t v_width() const { return full_head_width() / (traits(variant).halves_v ? 2 : 1); }
 };
 
-// Calls visit(name, member) for every field but the variant: one list for reading, writing and flags.
+// Calls visit(name, member) for every numeric field of the paper's models: one list for reading, writing and flags.
 template <typename Config, typename Visit>
 void visit_fields(Config& config, const Visit& visit) {
   visit("vocab_size", config.vocab_size);

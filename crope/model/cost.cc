@@ -12,8 +12,8 @@ Cost cost_per_token(const ModelConfig& config, std::int64_t T) {
     weights += size;
     switch (spec.role) {
       case Role::gain:
-        break;
       case Role::embedding:
+        break;
       case Role::matrix:
         products += size;
         break;
@@ -23,6 +23,7 @@ Cost cost_per_token(const ModelConfig& config, std::int64_t T) {
         break;  // three products of [M, N] for the two matrices of a pair
     }
   }
+  products += static_cast<double>(config.vocab_size * config.d_model);  // the logits; looking up a row costs nothing
   const auto heads = static_cast<double>(config.num_layers * config.num_heads);
   const auto widths = static_cast<double>(config.qk_width() + config.v_width());
   const double average_context = (static_cast<double>(T) + 1) / 2;

@@ -42,8 +42,10 @@ void append_block(std::vector<ParameterSpec>& specs, const ModelConfig& config, 
   append_matrix(specs, prefix, {"attention.q", qk, D, Component::attention, variant.ties_qk, {0, 1}});
   append_matrix(specs, prefix, {"attention.k", qk, D, Component::attention, variant.ties_qk, {0, 1}});
   append_matrix(specs, prefix, {"attention.v", v, D, Component::attention, variant.ties_v, {0, 1}});
-  append_gain(specs, prefix + "attention.q_norm", config.qk_width());
-  append_gain(specs, prefix + "attention.k_norm", config.qk_width());
+  if (config.qk_norm) {
+    append_gain(specs, prefix + "attention.q_norm", config.qk_width());
+    append_gain(specs, prefix + "attention.k_norm", config.qk_width());
+  }
   append_matrix(specs, prefix, {"attention.o", D, v, Component::attention, variant.ties_o, {0, 1}});
   append_gain(specs, prefix + "feed_forward_norm", D);
   append_matrix(specs, prefix, {"feed_forward.gate", F, D, Component::feed_forward, false, {1}});
@@ -87,6 +89,9 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
       {"embedding.weight", {config.vocab_size, config.d_model}, Component::embedding, Role::embedding, {1}});
   for (std::int64_t layer = 0; layer < config.num_layers; ++layer) append_block(specs, config, layer);
   append_gain(specs, "norm", config.d_model);
+  if (!config.tie_embeddings) {
+    specs.push_back({"output.weight", {config.vocab_size, config.d_model}, Component::embedding, Role::embedding, {1}});
+  }
   return specs;
 }
 

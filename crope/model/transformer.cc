@@ -39,8 +39,10 @@ Block read_block(ParameterReader& reader, const ModelConfig& config) {
   Block block;
   block.attention_norm = reader.take("attention_norm.weight");
   block.attention.qkv = {reader.take_projection("q"), reader.take_projection("k"), reader.take_projection("v")};
-  block.attention.q_norm = reader.take("q_norm.weight");
-  block.attention.k_norm = reader.take("k_norm.weight");
+  if (config.qk_norm) {
+    block.attention.q_norm = reader.take("q_norm.weight");
+    block.attention.k_norm = reader.take("k_norm.weight");
+  }
   block.attention.o = reader.take_projection("o");
   block.attention.num_heads = config.num_heads;
   block.attention.norm_eps = config.norm_eps;
@@ -52,7 +54,8 @@ Block read_block(ParameterReader& reader, const ModelConfig& config) {
 }  // namespace
 
 Transformer make_transformer(const ModelConfig& config, std::span<const Tensor> values) {
-  Transformer model{.config = config, .parameters = {}, .embedding = {}, .blocks = {}, .norm = {}};
+  Transformer model;
+  model.config = config;
   std::vector<ParameterSpec> specs = parameter_specs(config);
   if (specs.size() != values.size()) {
     throw Error(fmt::format("[make_transformer] expected {} parameters, got {}", specs.size(), values.size()));
@@ -68,6 +71,7 @@ Transformer make_transformer(const ModelConfig& config, std::span<const Tensor> 
   model.embedding = reader.take("embedding.weight");
   for (int64_t layer = 0; layer < config.num_layers; ++layer) model.blocks.push_back(read_block(reader, config));
   model.norm = reader.take("norm.weight");
+  model.output = config.tie_embeddings ? model.embedding : reader.take("output.weight");
   return model;
 }
 
@@ -93,14 +97,14 @@ Tensor features(const Transformer& model, const Tensor& ids) {
 }
 
 Tensor logits(const Transformer& model, const Tensor& ids) {
-  return at::linear(features(model, ids), model.embedding);
+  return at::linear(features(model, ids), model.output);
 }
 
 Tensor loss(const Transformer& model, const Tensor& tokens) {
   const int64_t T = tokens.size(1) - 1;
   const Tensor h = features(model, tokens.narrow(1, 0, T));
   const Tensor targets = tokens.narrow(1, 1, T).reshape({-1});
-  return ops::linear_cross_entropy(h.reshape({-1, model.config.d_model}), model.embedding, targets);
+  return ops::linear_cross_entropy(h.reshape({-1, model.config.d_model}), model.output, targets);
 }
 
 Tensor token_losses(const Transformer& model, const Tensor& ids) {
@@ -108,7 +112,7 @@ Tensor token_losses(const Transformer& model, const Tensor& ids) {
   const int64_t T = ids.size(0) - 1;
   if (T < 1) return at::empty({0}, model.embedding.options());
   const Tensor h = features(model, ids.narrow(0, 0, T).unsqueeze(0)).squeeze(0);
-  return ops::linear_token_losses(h, model.embedding, ids.narrow(0, 1, T));
+  return ops::linear_token_losses(h, model.output, ids.narrow(0, 1, T));
 }
 
 }  // namespace crope::model

@@ -1,4 +1,4 @@
-// The decoder: embedding, pre-norm blocks, final norm, and the embedding again as output projection.
+// The decoder: embedding, pre-norm blocks, final norm, output projection (the embedding again, in the paper).
 #pragma once
 
 #include <torch/types.h>
@@ -32,7 +32,8 @@ struct Transformer {
   std::vector<Parameter> parameters;  // in the order of parameter_specs
   torch::Tensor embedding;            // [V, D]
   std::vector<Block> blocks;
-  torch::Tensor norm;  // [D]
+  torch::Tensor norm;    // [D]
+  torch::Tensor output;  // [V, D]: the embedding, unless the model has an output projection of its own
 };
 
 // `values` are in the order of parameter_specs(config), in halves, all of one type and device.

@@ -1,0 +1,33 @@
+// config.json of Hugging Face: Qwen3 as we write it, Qwen3 and Llama as we read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "crope/base/json.h"
+#include "crope/model/config.h"
+
+namespace crope::interop {
+
+// The shape of a Hugging Face model, and what it takes to read its tensors.
+struct HfModel {
+  model::ModelConfig config;     // what it becomes here: dense, unless it was exported from here
+  std::int64_t key_value_heads;  // fewer than heads in grouped-query attention
+};
+
+// The special token ids that a tokenizer gives, where there is one.
+struct SpecialTokens {
+  std::optional<std::int64_t> end_of_text;
+};
+
+// A Qwen3ForCausalLM that computes what `config` does, for transformers 4 and 5, vLLM and llama.cpp. Our own
+// configuration is kept under the key "crope", so that importing gives the variant back.
+// `dtype` is "float32", "bfloat16" or "float16". Throws Error if Qwen3 cannot hold the model.
+Json hf_config_from(const model::ModelConfig& config, const std::string& dtype, const SpecialTokens& special);
+
+// Throws Error naming the field that we cannot hold: biases, sliding windows, other activations, rope scaling,
+// quantised weights, other architectures. `origin` is what messages call the file.
+HfModel read_hf_config(const Json& json, const std::string& origin);
+
+}  // namespace crope::interop

@@ -1,0 +1,25 @@
+// A model as a Hugging Face directory that transformers, vLLM and llama.cpp's converter read.
+#pragma once
+
+#include <torch/types.h>
+
+#include <filesystem>
+
+#include "crope/base/log.h"
+
+namespace crope::interop {
+
+struct ExportReport {
+  std::filesystem::path directory;
+  double largest_difference;  // of the logits between the model and its export, read back and computed by us
+  double largest_logit;       // for scale
+};
+
+// Writes config.json, model.safetensors and, when `model_dir` has a tokenizer, its files, into the new folder `out`;
+// then reads the export back and compares. The folder appears only when it is complete and checked. `type` is that of
+// the stored weights. Throws Error if `out` exists, the model cannot be held, or the check fails: by more than rounding
+// in fp32, or anything that is not finite.
+ExportReport export_hf(const std::filesystem::path& model_dir, const std::filesystem::path& out, torch::ScalarType type,
+                       Log& log);
+
+}  // namespace crope::interop

@@ -1,0 +1,34 @@
+// The weight files of a Hugging Face directory, one or several, as one set of tensors.
+#pragma once
+
+#include <torch/types.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "crope/formats/safetensors.h"
+
+namespace crope::interop {
+
+class HfFiles {
+ public:
+  // Throws Error if there are no weights, a shard that the index names is missing, or a shard lacks a tensor that the
+  // index puts into it.
+  explicit HfFiles(const std::filesystem::path& dir);
+
+  bool contains(const std::string& name) const { return places_.contains(name); }
+  std::set<std::string> names() const;
+
+  // The tensor in fp32, checked for its shape. Throws Error if it is absent, not floating-point, or of another shape.
+  torch::Tensor read(const std::string& name, const std::vector<std::int64_t>& shape) const;
+
+ private:
+  std::vector<formats::SafetensorsFile> files_;
+  std::map<std::string, std::size_t> places_;  // of each tensor: which file
+  std::filesystem::path dir_;
+};
+
+}  // namespace crope::interop

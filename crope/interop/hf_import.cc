@@ -1,0 +1,159 @@
+#include "crope/interop/hf_import.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/interop/hf_config.h"
+#include "crope/interop/hf_files.h"
+#include "crope/interop/hf_layout.h"
+#include "crope/model/model_dir.h"
+#include "crope/model/pair_layout.h"
+#include "crope/ops/block_linear.h"
+
+namespace crope::interop {
+namespace fs = std::filesystem;
+namespace {
+
+using model::ModelConfig;
+using model::Transformer;
+using torch::Tensor;
+
+// Weights that an export of a tied variant should have tied, and are not.
+struct NotTied {
+  std::string name;
+};
+
+// The configuration that an export keeps under "crope", if it agrees with the rest of the file.
+std::optional<ModelConfig> exported_config(const Json& json, const ModelConfig& dense, const std::string& origin) {
+  const auto kept = json.find("crope");
+  if (kept == json.end()) return std::nullopt;
+  ModelConfig config = model::config_from_json(*kept, origin + ": crope");
+  ModelConfig same = config;  // but for the variant and the width of heads, which the export may change
+  model::visit_fields(dense, [&](const char* field, const auto& value) {
+    model::visit_fields(same, [&](const char* other, const auto& kept_value) {
+      if (std::string_view(field) == other && static_cast<double>(value) != static_cast<double>(kept_value)) {
+        throw Error(fmt::format("{}: crope.{} is {}, but the model has {}", origin, field, kept_value, value),
+                    "remove \"crope\" from config.json to import it as a dense model");
+      }
+    });
+  });
+  return config;
+}
+
+// Reads one model's tensors in our order.
+class Importer {
+ public:
+  Importer(const HfFiles& files, const ModelConfig& config, std::int64_t key_value_heads)
+      : files_(files), config_(config), key_value_heads_(key_value_heads) {}
+
+  Transformer run() {
+    std::vector<Tensor> values;
+    const std::vector<model::ParameterSpec> specs = model::parameter_specs(config_);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const auto& [name, theirs] = find_name(specs[i].name);
+      const Tensor disk = read_dense(*name, theirs);
+      if (specs[i].role != model::Role::pair_a) {
+        values.push_back(model::pairs_to_halves(disk, specs[i].paired_dimensions).clone());
+        continue;
+      }
+      const std::array<int, 2> both = {0, 1};
+      const Tensor halves = model::pairs_to_halves(disk, both);
+      const ops::ComplexWeight pair = ops::contract(halves);
+      if (!at::equal(ops::expand(pair), halves)) throw NotTied{theirs};
+      values.push_back(pair.a);
+      values.push_back(pair.b);
+      ++i;  // pair_b follows pair_a
+    }
+    check_nothing_is_left();
+    return model::make_transformer(config_, values);
+  }
+
+ private:
+  // The row of the name table for a parameter of ours, and the tensor's full name there.
+  std::pair<const HfName*, std::string> find_name(const std::string& ours) const {
+    const std::string base = ours.substr(0, ours.rfind('.'));
+    for (const HfName& name : hf_global_names()) {
+      if (base == name.ours) return {&name, std::string(name.theirs) + ".weight"};
+    }
+    const std::size_t layer_end = base.find('.', std::string_view("blocks.").size());
+    const std::string layer = base.substr(7, layer_end - 7), rest = base.substr(layer_end + 1);
+    for (const HfName& name : hf_layer_names()) {
+      if (rest == name.ours) return {&name, fmt::format("model.layers.{}.{}.weight", layer, name.theirs)};
+    }
+    throw Error(fmt::format("[import] no name for {}", ours));
+  }
+
+  // The tensor on our disk layout, dense, key/value heads repeated.
+  Tensor read_dense(const HfName& name, const std::string& theirs) {
+    used_.insert(theirs);
+    std::vector<std::int64_t> shape = hf_shape(config_, name);
+    const bool grouped = key_value_heads_ != config_.num_heads && is_key_or_value(name);
+    const std::int64_t groups = config_.num_heads / key_value_heads_;
+    if (grouped) shape[0] /= groups;
+    Tensor value = files_.read(theirs, shape);
+    if (grouped) {
+      value = value.view({key_value_heads_, shape[0] / key_value_heads_, shape[1]})
+                  .repeat_interleave(groups, 0)
+                  .flatten(0, 1);
+    }
+    return from_hf(value, name, config_);
+  }
+
+  static bool is_key_or_value(const HfName& name) {
+    const std::string_view ours = name.ours;
+    return ours == "attention.k" || ours == "attention.v";
+  }
+
+  void check_nothing_is_left() const {
+    for (const std::string& name : files_.names()) {
+      const bool harmless =
+          name.ends_with("rotary_emb.inv_freq") || (name == "lm_head.weight" && config_.tie_embeddings);
+      if (used_.contains(name) || harmless) continue;
+      throw Error(fmt::format("the tensor '{}' has no place in a model of this kind", name),
+                  "biases and other extra parameters cannot be held");
+    }
+  }
+
+  const HfFiles& files_;
+  const ModelConfig& config_;
+  std::int64_t key_value_heads_;
+  std::set<std::string> used_;
+};
+
+}  // namespace
+
+Transformer load_hf_model(const fs::path& hf_dir, Log& log) {
+  const fs::path config_path = hf_dir / "config.json";
+  if (!fs::exists(config_path)) {
+    throw Error(fmt::format("{}: not a Hugging Face model: there is no config.json", hf_dir.string()),
+                "check the path");
+  }
+  const Json json = read_json(config_path);
+  const HfModel hf = read_hf_config(json, config_path.string());
+  const HfFiles files(hf_dir);
+  if (const auto exported = exported_config(json, hf.config, config_path.string())) {
+    try {
+      return Importer(files, *exported, exported->num_heads).run();
+    } catch (const NotTied& e) {
+      log.warn(fmt::format("{} was exported as {}, but '{}' is no longer complex-linear: importing it as dense",
+                           hf_dir.string(), model::traits(exported->variant).name, e.name));
+    }
+  }
+  return Importer(files, hf.config, hf.key_value_heads).run();
+}
+
+void import_hf(const fs::path& hf_dir, const fs::path& out, Log& log) {
+  AtomicDirectory directory(out);
+  model::save_model_files(load_hf_model(hf_dir, log), directory.working_path());
+  if (fs::exists(hf_dir / "tokenizer.json")) {
+    write_file(directory.working_path() / "tokenizer.json", read_file(hf_dir / "tokenizer.json"));
+  }
+  directory.commit();
+}
+
+}  // namespace crope::interop

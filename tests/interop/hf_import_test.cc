@@ -1,0 +1,177 @@
+#include "crope/interop/hf_import.h"
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/base/json.h"
+#include "crope/interop/hf_export.h"
+#include "crope/model/model_dir.h"
+#include "crope/model/tensor_file.h"
+#include "tests/temporary_folder.h"
+#include "tests/tensor_checks.h"
+
+namespace crope::interop {
+namespace {
+
+namespace fs = std::filesystem;
+using torch::Tensor;
+
+class HfImport : public testing::Test {
+ protected:
+  using TensorMap = std::map<std::string, Tensor>;
+
+  // A dense export to start from.
+  fs::path exported(const std::string& variant) {
+    const fs::path out = folder_ / ("hf_" + variant);
+    export_hf(fs::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / variant, out, torch::kFloat32, log_);
+    return out;
+  }
+
+  static TensorMap read(const fs::path& file) {
+    TensorMap tensors;
+    const auto opened = formats::SafetensorsFile::open(file);
+    for (const auto& tensor : opened.tensors()) tensors[tensor.name] = model::view_tensor(opened, tensor).clone();
+    return tensors;
+  }
+
+  static void write(const fs::path& file, const TensorMap& tensors) {
+    std::vector<formats::TensorSource> sources;
+    for (const auto& [name, value] : tensors) sources.push_back(model::tensor_source(name, value));
+    formats::write_safetensors(file, std::move(sources));
+  }
+
+  static void change_config(const fs::path& dir, const std::function<void(Json&)>& change) {
+    Json json = read_json(dir / "config.json");
+    change(json);
+    write_json(dir / "config.json", json);
+  }
+
+  std::string import_error(const fs::path& dir) {
+    try {
+      import_hf(dir, folder_ / "out", log_);
+    } catch (const Error& e) {
+      EXPECT_FALSE(fs::exists(folder_ / "out")) << "a refused import left something";
+      return e.what();
+    }
+    fs::remove_all(folder_ / "out");
+    return "";
+  }
+
+  Tensor logits_of(const model::Transformer& model) { return model::logits(model, at::arange(20).unsqueeze(0)); }
+
+  test::TemporaryFolder folder_;
+  Log log_{nullptr};
+};
+
+TEST_F(HfImport, ShardsAreOneModel) {
+  const fs::path dir = exported("crope_all");
+  const Tensor expected = logits_of(load_hf_model(dir, log_));
+  const TensorMap all = read(dir / "model.safetensors");
+  TensorMap first, second;
+  Json map = Json::object();
+  for (const auto& [name, value] : all) {
+    const bool in_first = map.size() % 2 == 0;
+    (in_first ? first : second)[name] = value;
+    map[name] = in_first ? "model-00001-of-00002.safetensors" : "model-00002-of-00002.safetensors";
+  }
+  write(dir / "model-00001-of-00002.safetensors", first);
+  write(dir / "model-00002-of-00002.safetensors", second);
+  write_json(dir / "model.safetensors.index.json", {{"weight_map", map}});
+  fs::remove(dir / "model.safetensors");
+  EXPECT_TRUE(at::equal(logits_of(load_hf_model(dir, log_)), expected));
+
+  Json absent = map;
+  absent["model.layers.9.nothing"] = "model-00001-of-00002.safetensors";
+  write_json(dir / "model.safetensors.index.json", {{"weight_map", absent}});
+  EXPECT_NE(import_error(dir).find("model.layers.9.nothing"), std::string::npos);
+  absent = map;
+  absent["model.norm.weight"] = "../elsewhere.safetensors";
+  write_json(dir / "model.safetensors.index.json", {{"weight_map", absent}});
+  EXPECT_NE(import_error(dir).find("expected a file name"), std::string::npos);
+  write_json(dir / "model.safetensors.index.json", {{"weight_map", map}});
+  fs::remove(dir / "model-00002-of-00002.safetensors");
+  EXPECT_NE(import_error(dir).find("the shard model-00002-of-00002.safetensors is missing"), std::string::npos);
+}
+
+// Two heads that share a key and a value are two heads with equal ones.
+TEST_F(HfImport, GroupedHeadsAreRepeated) {
+  const fs::path dir = exported("rope");
+  TensorMap tensors = read(dir / "model.safetensors");
+  change_config(dir, [](Json& json) { json.erase("crope"); });
+  TensorMap repeated = tensors, grouped = tensors;
+  for (const auto& [name, value] : tensors) {
+    if (!name.ends_with("k_proj.weight") && !name.ends_with("v_proj.weight")) continue;
+    const Tensor heads = value.view({4, 8, 32}).slice(0, 0, 4, 2);
+    grouped[name] = heads.reshape({16, 32}).clone();
+    repeated[name] = heads.repeat_interleave(2, 0).reshape({32, 32}).clone();
+  }
+  write(dir / "model.safetensors", repeated);
+  const Tensor expected = logits_of(load_hf_model(dir, log_));
+  write(dir / "model.safetensors", grouped);
+  change_config(dir, [](Json& json) { json["num_key_value_heads"] = 2; });
+  EXPECT_TRUE(at::equal(logits_of(load_hf_model(dir, log_)), expected));
+}
+
+TEST_F(HfImport, AnOutputOfItsOwnAndNoQkNorm) {
+  const fs::path dir = exported("rope");
+  TensorMap tensors = read(dir / "model.safetensors");
+  std::erase_if(tensors, [](const auto& entry) {
+    return entry.first.find("_norm.weight") != std::string::npos && entry.first.find("self_attn") != std::string::npos;
+  });
+  tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"] * 2;
+  write(dir / "model.safetensors", tensors);
+  change_config(dir, [](Json& json) {
+    json.erase("crope");
+    json["model_type"] = "llama";
+    json["tie_word_embeddings"] = false;
+  });
+  import_hf(dir, folder_ / "m", log_);
+  const model::Transformer model = model::load_model(folder_ / "m", log_);
+  EXPECT_FALSE(model.config.qk_norm);
+  EXPECT_FALSE(model.config.tie_embeddings);
+  EXPECT_TRUE(at::equal(model.output, model.embedding * 2));
+  EXPECT_TRUE(at::isfinite(logits_of(model)).all().item<bool>());
+}
+
+TEST_F(HfImport, WeightsThatAreNoLongerTiedComeInDense) {
+  const fs::path dir = exported("crope_all");
+  TensorMap tensors = read(dir / "model.safetensors");
+  tensors["model.layers.0.self_attn.v_proj.weight"][0][0] += 1;
+  write(dir / "model.safetensors", tensors);
+  EXPECT_EQ(load_hf_model(dir, log_).config.variant, model::Variant::rope);
+}
+
+TEST_F(HfImport, WhatDoesNotFitIsNamed) {
+  EXPECT_NE(import_error(folder_ / "absent").find("no config.json"), std::string::npos);
+  const fs::path dir = exported("rope");
+  const TensorMap good = read(dir / "model.safetensors");
+
+  TensorMap tensors = good;
+  tensors.erase("model.norm.weight");
+  write(dir / "model.safetensors", tensors);
+  EXPECT_NE(import_error(dir).find("'model.norm.weight' is missing"), std::string::npos);
+
+  tensors = good;
+  tensors["model.norm.weight"] = at::ones({33});
+  write(dir / "model.safetensors", tensors);
+  EXPECT_NE(import_error(dir).find("expected the shape [32], found [33]"), std::string::npos);
+
+  tensors = good;
+  tensors["model.norm.weight"] = at::ones({32}, torch::kInt32);
+  write(dir / "model.safetensors", tensors);
+  EXPECT_NE(import_error(dir).find("found I32"), std::string::npos);
+
+  tensors = good;
+  tensors["model.layers.0.self_attn.q_proj.bias"] = at::ones({32});
+  write(dir / "model.safetensors", tensors);
+  EXPECT_NE(import_error(dir).find("q_proj.bias"), std::string::npos);
+
+  write(dir / "model.safetensors", good);
+  change_config(dir, [](Json& json) { json["crope"]["rope_theta"] = 1.0; });
+  EXPECT_NE(import_error(dir).find("crope.rope_theta"), std::string::npos);
+
+  fs::remove(dir / "model.safetensors");
+  EXPECT_NE(import_error(dir).find("neither model.safetensors nor"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace crope::interop
