@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build test test-all test-asan quickstart bench format install clean
+.PHONY: help setup build test test-parity test-all test-asan quickstart bench format install clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -18,7 +18,11 @@ build: setup  ## build build/release/crope
 test: build  ## build and run the tests
 	@ctest --preset release -LE slow
 
-test-all: build  ## all tests, also the slow ones
+test-parity: build  ## compare with transformers and torch.optim, in an environment of their own
+	@scripts/setup.sh parity
+	@OMP_WAIT_POLICY=passive $(or $(CROPE_DEPS),.deps)/parity/bin/python -m pytest -q tests/parity
+
+test-all: build test-parity  ## all tests, also the slow ones
 	@ctest --preset release
 
 test-asan: setup  ## the tests under the address and undefined-behaviour sanitizers

@@ -3,6 +3,7 @@
 # that carries LibTorch as a wheel. Quiet when nothing is missing; safe to run again at any time.
 #
 #   scripts/setup.sh            everything for `make build` and `make test`
+#   scripts/setup.sh parity     also the packages that the parity tests compare with, in an environment of their own
 #   CROPE_DEPS=DIR              keep the environment in DIR instead of .deps (share it between clones)
 #   TORCH_ROOT=DIR              use this LibTorch; no wheel is installed
 set -euo pipefail
@@ -54,5 +55,18 @@ install_wheels() {
   "$deps/venv/bin/pip" install --quiet --disable-pip-version-check "torch==$torch_version" numpy
 }
 
+# The real packages that the tests in tests/parity compare with.
+readonly parity_packages=("torch==$torch_version" numpy "transformers==5.22.2" "safetensors==0.8.0" "pytest==9.2.0")
+
+install_parity_packages() {
+  local stamp="$deps/parity/installed"
+  if [ "$(cat "$stamp" 2>/dev/null)" = "${parity_packages[*]}" ]; then return 0; fi
+  say "installing what the parity tests compare with into $deps/parity"
+  [ -x "$deps/parity/bin/pip" ] || python3 -m venv "$deps/parity"
+  "$deps/parity/bin/pip" install --quiet --disable-pip-version-check "${parity_packages[@]}"
+  printf '%s\n' "${parity_packages[*]}" >"$stamp"
+}
+
 install_system_packages
 install_wheels
+if [ "${1:-}" = parity ]; then install_parity_packages; fi

@@ -41,6 +41,17 @@ Complex scale_and_multiply(double c, const Complex& z, const Complex& u) {
   return {re.add_(z.re, c), im.add_(z.im, c)};
 }
 
+// c1 S + c2 S^2 with S = y y'.
+Tensor polynomial_of_gram(const Tensor& y, double c1, double c2) {
+  if (y.scalar_type() == torch::kBFloat16 || y.scalar_type() == torch::kFloat16) {
+    // In so few bits the order of operations shows: keep to that of torch.optim.Muon.
+    const Tensor s = y.mm(y.t());
+    return at::addmm(s, s, s, c1, c2);
+  }
+  const Tensor s = symmetric_product(y);
+  return symmetric_product(s).mul_(c2).add_(s, c1);  // S is symmetric: S S' is S^2
+}
+
 }  // namespace
 
 Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
@@ -51,8 +62,7 @@ Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
   Tensor y = tall ? x.t() : x;
   y = y / y.norm().clamp_min(options.eps);
   for (int step = 0; step < options.steps; ++step) {
-    const Tensor s = symmetric_product(y);
-    const Tensor u = symmetric_product(s).mul_(c2).add_(s, c1);  // S is symmetric: S S' is S^2
+    const Tensor u = polynomial_of_gram(y, c1, c2);
     y = at::addmm(y, u, y, c0);
   }
   return tall ? y.t() : y;

@@ -1,5 +1,8 @@
 #include "crope/interop/hf_import.h"
 
+#include <cstdlib>
+#include <cstring>
+
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/json.h"
@@ -171,6 +174,42 @@ TEST_F(HfImport, WhatDoesNotFitIsNamed) {
 
   fs::remove(dir / "model.safetensors");
   EXPECT_NE(import_error(dir).find("neither model.safetensors nor"), std::string::npos);
+}
+
+// tok512.bin: int32 longest token, then of each token float32 score, int32 length, bytes. "<0x0A>" is a byte.
+std::vector<std::string> read_vocabulary(const fs::path& path) {
+  const std::string data = read_file(path);
+  std::vector<std::string> tokens;
+  for (std::size_t place = 4; place + 8 <= data.size();) {
+    std::int32_t length = 0;
+    std::memcpy(&length, data.data() + place + 4, 4);
+    std::string token = data.substr(place + 8, static_cast<std::size_t>(length));
+    if (token.size() == 6 && token.starts_with("<0x"))
+      token = static_cast<char>(std::stoi(token.substr(3, 2), nullptr, 16));
+    tokens.push_back(std::move(token));
+    place += 8 + static_cast<std::size_t>(length);
+  }
+  return tokens;
+}
+
+// A real trained model tells the story that its authors' program tells.
+TEST_F(HfImport, GreedyTextOfARealModel) {
+  const char* data = std::getenv("CROPE_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "CROPE_TEST_DATA is not set: no real data here";
+  const fs::path source = fs::path(data) / "checkpoints/stories260K";
+  const at::NoGradGuard no_grad;
+  const model::Transformer model = load_hf_model(source, log_);
+  const std::vector<std::string> vocabulary = read_vocabulary(source / "tok512.bin");
+  const std::string expected = read_file(source / "expected_greedy_200.txt");
+  std::vector<std::int64_t> ids = {1};
+  std::string text;
+  for (int step = 0; step < 200; ++step) {
+    const Tensor row = model::logits(model, at::tensor(ids, torch::kInt64).unsqueeze(0))[0][-1];
+    ids.push_back(row.argmax().item<std::int64_t>());
+    text += vocabulary.at(static_cast<std::size_t>(ids.back()));
+  }
+  if (text.starts_with(" ")) text.erase(0, 1);  // the vocabulary puts a space before the first word
+  EXPECT_EQ(text + "\n", expected);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ TEST(Parameters, TheListAddsUpToTheCounts) {
 TEST(Parameters, FanInIsTheRealWidthOfTheInput) {
   for (const Variant variant : {Variant::rope, Variant::crope_all}) {
     for (const ParameterSpec& spec : parameter_specs(paper(variant))) {
-      if (spec.component == Component::attention) EXPECT_EQ(spec.fan_in(), 1024) << spec.name;
+      if (spec.component != Component::attention) continue;
+      EXPECT_EQ(spec.fan_in(), 1024) << spec.name;
     }
   }
 }

@@ -1,0 +1,30 @@
+#include "crope/interop/hf_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "tests/temporary_folder.h"
+
+namespace crope::interop {
+namespace {
+
+TEST(HfTokenizer, FindsTheEndOfText) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "t.json",
+             R"({"added_tokens":[{"id":3,"content":"<s>"},{"id":5,"content":"<|endoftext|>"}],"model":{}})");
+  EXPECT_EQ(copy_tokenizer(folder / "t.json", folder.path(), 512).end_of_text, 5);
+  EXPECT_EQ(read_json(folder / "tokenizer_config.json")["model_max_length"], 512);
+  EXPECT_EQ(read_json(folder / "generation_config.json")["eos_token_id"], 5);
+}
+
+TEST(HfTokenizer, WithoutOneThereAreNoSpecialTokens) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "t.json", R"({"model":{}})");
+  EXPECT_FALSE(copy_tokenizer(folder / "t.json", folder.path(), 512).end_of_text.has_value());
+  write_file(folder / "t.json", "[]");
+  EXPECT_THROW(copy_tokenizer(folder / "t.json", folder.path(), 512), Error);
+}
+
+}  // namespace
+}  // namespace crope::interop
