@@ -111,8 +111,12 @@ void measure(const EncodeFlags& flags) {
   for (int pass = 0; pass < flags.bench; ++pass) {
     const text::Tokenizer tokenizer = text::Tokenizer::load(flags.tokenizer);
     const auto start = std::chrono::steady_clock::now();
-    const auto results = flags.jsonl.empty() ? std::vector{tokenizer.encode_parallel(views.front(), threads)}
-                                             : tokenizer.encode_batch(views, threads);
+    std::vector<std::vector<std::int32_t>> results;
+    if (flags.jsonl.empty()) {
+      results.push_back(tokenizer.encode_parallel(views.front(), threads));
+    } else {
+      results = tokenizer.encode_batch(views, threads);
+    }
     times.push_back(seconds_since(start));
     tokens = 0;
     for (const auto& ids : results) tokens += ids.size();
