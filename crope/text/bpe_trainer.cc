@@ -217,7 +217,7 @@ void check_options(const BpeTrainerOptions& options) {
   const auto& special = options.special_tokens;
   const auto least = static_cast<std::int64_t>(256 + special.size());
   if (options.vocab_size < least || options.vocab_size > kLargestVocabulary) {
-    throw UsageError(fmt::format("a vocabulary of {}: expected {} (256 bytes, special tokens: {}) to {}",
+    throw UsageError(fmt::format("a vocabulary of {}: expected {} (256 bytes and the special tokens, {}) to {}",
                                  options.vocab_size, least, special.size(), kLargestVocabulary));
   }
   for (const std::string& token : special) {
