@@ -18,5 +18,6 @@ extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;
 extern const Command kScoreCommand;
+extern const Command kTokenizerCommand;
 
 }  // namespace crope::cli

@@ -22,7 +22,8 @@ constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
 const std::array kCommands = {
-    &cli::kParamsCommand, &cli::kScoreCommand, &cli::kInfoCommand, &cli::kExportCommand, &cli::kImportCommand,
+    &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kScoreCommand,
+    &cli::kInfoCommand,   &cli::kExportCommand,    &cli::kImportCommand,
 };
 
 int report(int status, const std::string& message, const std::string& hint) {

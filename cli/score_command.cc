@@ -13,6 +13,7 @@
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
 #include "crope/model/model_dir.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::cli {
 namespace {
@@ -21,6 +22,7 @@ struct ScoreFlags {
   std::string dir;
   std::string ids;
   std::string ids_file;
+  std::string text;
   int threads = 0;
   bool json = false;
 };
@@ -48,6 +50,24 @@ std::vector<std::int64_t> parse_ids(std::string_view text, std::int64_t vocab_si
   return ids;
 }
 
+// The sequence that the flags give: ids, a file of them, or text through the tokenizer beside the model.
+std::vector<std::int64_t> read_sequence(const ScoreFlags& flags, const std::filesystem::path& dir,
+                                        std::int64_t vocab_size) {
+  if (flags.text.empty()) return parse_ids(flags.ids_file.empty() ? flags.ids : read_file(flags.ids_file), vocab_size);
+  if (!std::filesystem::exists(dir / "tokenizer.json")) {
+    throw UsageError(fmt::format("--text: there is no tokenizer.json in {}", dir.string()),
+                     "put one there ('crope tokenizer import' makes it), or give --ids");
+  }
+  const text::Tokenizer tokenizer = text::Tokenizer::load(dir);
+  if (tokenizer.vocab_size() > vocab_size) {
+    throw Error(fmt::format("{}: the tokenizer has {} tokens, the model only {}", dir.string(), tokenizer.vocab_size(),
+                            vocab_size),
+                "they do not belong together");
+  }
+  const std::vector<std::int32_t> ids = tokenizer.encode(flags.text);
+  return {ids.begin(), ids.end()};
+}
+
 void check_length(std::size_t length, std::int64_t max_seq_len) {
   if (length == 0) throw UsageError("the sequence is empty", "give at least one id: --ids 1,2,3");
   // The last token is predicted but not fed.
@@ -60,9 +80,9 @@ void check_length(std::size_t length, std::int64_t max_seq_len) {
 void run(const ScoreFlags& flags) {
   Log log(stderr);
   at::set_num_threads(resolve_thread_count(flags.threads));
-  const model::ModelConfig config = model::load_config(model::resolve_model_dir(flags.dir));
-  const std::string text = flags.ids_file.empty() ? flags.ids : read_file(flags.ids_file);
-  const std::vector<std::int64_t> ids = parse_ids(text, config.vocab_size);
+  const std::filesystem::path dir = model::resolve_model_dir(flags.dir);
+  const model::ModelConfig config = model::load_config(dir);
+  const std::vector<std::int64_t> ids = read_sequence(flags, dir, config.vocab_size);
   check_length(ids.size(), config.max_seq_len);
 
   const model::Transformer model = model::load_model(flags.dir, log);
@@ -93,7 +113,8 @@ void declare(Flags& flags) {
   flags.positional("dir", values->dir, "A model or run directory");
   flags.option("--ids", values->ids, "Token ids, separated by commas");
   flags.option("--ids-file", values->ids_file, "A file of token ids, separated by commas or white space");
-  flags.require_one_of({"--ids", "--ids-file"});
+  flags.option("--text", values->text, "Text, where a tokenizer.json is beside the model");
+  flags.require_one_of({"--ids", "--ids-file", "--text"});
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object: ids, logprobs, nll, perplexity");
   flags.run([values] { run(*values); });

@@ -13,7 +13,7 @@ readonly deps="${CROPE_DEPS:-.deps}"
 readonly torch_version=2.13.0
 readonly system_packages=(
   g++ cmake ninja-build python3-venv
-  nlohmann-json3-dev libcli11-dev libgtest-dev libbenchmark-dev
+  nlohmann-json3-dev libcli11-dev libpcre2-dev libgtest-dev libbenchmark-dev
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }

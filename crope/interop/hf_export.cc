@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "crope/base/error.h"
@@ -36,45 +37,45 @@ std::string hf_dtype_name(torch::ScalarType type) {
   }
 }
 
-// The parameter "prefix.ours" of a model on our disk layout, dense: a pair is expanded.
+// Tensors of a model file, dense and in its own layout of adjacent pairs. One at a time: what has been written is let
+// go.
 class DenseReader {
  public:
-  explicit DenseReader(const Transformer& model) : model_(model) {
-    for (const model::Parameter& parameter : model.parameters) by_name_[parameter.spec.name] = &parameter;
-  }
+  explicit DenseReader(const fs::path& path) : file_(formats::SafetensorsFile::open(path)) {}
 
   bool contains(const std::string& name) const {
-    return by_name_.contains(name + ".weight") || by_name_.contains(name + ".a");
+    return file_.find(name + ".weight") != nullptr || file_.find(name + ".a") != nullptr;
   }
 
   Tensor read(const std::string& name) const {
-    if (const auto found = by_name_.find(name + ".weight"); found != by_name_.end()) {
-      return model::halves_to_pairs(found->second->value, found->second->spec.paired_dimensions);
-    }
-    const ops::ComplexWeight pair{by_name_.at(name + ".a")->value, by_name_.at(name + ".b")->value};
+    if (file_.find(name + ".weight") != nullptr) return fp32(name + ".weight");
+    const ops::ComplexWeight pair{fp32(name + ".a"), fp32(name + ".b")};
     const std::array<int, 2> both = {0, 1};
     return model::halves_to_pairs(ops::expand(pair), both);
   }
 
+  void release() const { file_.mapping()->release(file_.mapping()->bytes()); }
+
  private:
-  const Transformer& model_;
-  std::map<std::string, const model::Parameter*> by_name_;
+  Tensor fp32(const std::string& name) const { return model::view_tensor(file_, name).to(torch::kFloat32); }
+
+  formats::SafetensorsFile file_;
 };
 
-std::vector<formats::TensorSource> tensor_sources(const Transformer& model, const DenseReader& reader,
+std::vector<formats::TensorSource> tensor_sources(const model::ModelConfig& config, const DenseReader& reader,
                                                   torch::ScalarType type) {
   std::vector<formats::TensorSource> sources;
   const auto add = [&](const std::string& ours, const std::string& theirs, const HfName& name) {
     if (!reader.contains(ours)) return;
-    const auto convert = [&model, &reader, ours, name, type] {
-      return to_hf(reader.read(ours), name, model.config).to(type);
-    };
-    const auto shape = hf_shape(model.config, name);
-    sources.push_back({theirs + ".weight", model::element_type(type), shape,
-                       [convert](const auto& sink) { model::tensor_source("", convert()).produce(sink); }});
+    sources.push_back({theirs + ".weight", model::element_type(type), hf_shape(config, name),
+                       [&config, &reader, ours, name, type](const formats::TensorSource::Sink& sink) {
+                         const Tensor value = to_hf(reader.read(ours), name, config).to(type);
+                         model::tensor_source("", value).produce(sink);
+                         reader.release();
+                       }});
   };
   for (const HfName& name : hf_global_names()) add(name.ours, name.theirs, name);
-  for (int64_t layer = 0; layer < model.config.num_layers; ++layer) {
+  for (int64_t layer = 0; layer < config.num_layers; ++layer) {
     for (const HfName& name : hf_layer_names()) {
       add(fmt::format("blocks.{}.{}", layer, name.ours), fmt::format("model.layers.{}.{}", layer, name.theirs), name);
     }
@@ -109,21 +110,20 @@ double tolerance(torch::ScalarType type) {
 
 ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
   const fs::path source = model::resolve_model_dir(model_dir);
+  const model::ModelConfig config = model::load_config(source);
   AtomicDirectory directory(out);
-  Tensor expected;
+  const fs::path folder = directory.working_path();
+  // The model, its tensors on their way, and the copy that is checked: one after the other, never two at a time.
+  const Tensor expected = probe(model::load_model(source, log));
   {
-    // In a scope of its own: the copy that is checked below takes the place of this one.
-    const Transformer model = model::load_model(source, log);
-    const DenseReader reader(model);
     const fs::path tokenizer = source / "tokenizer.json";
-    const SpecialTokens special = fs::exists(tokenizer)
-                                      ? copy_tokenizer(tokenizer, directory.working_path(), model.config.max_seq_len)
-                                      : SpecialTokens{};
-    write_json(directory.working_path() / "config.json", hf_config_from(model.config, hf_dtype_name(type), special));
-    formats::write_safetensors(directory.working_path() / "model.safetensors", tensor_sources(model, reader, type));
-    expected = probe(model);
+    const SpecialTokens special =
+        fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config.max_seq_len) : SpecialTokens{};
+    write_json(folder / "config.json", hf_config_from(config, hf_dtype_name(type), special));
+    const DenseReader reader(source / "model.safetensors");
+    formats::write_safetensors(folder / "model.safetensors", tensor_sources(config, reader, type));
   }
-  const Tensor got = probe(load_hf_model(directory.working_path(), log));
+  const Tensor got = probe(load_hf_model(folder, log));
   const ExportReport report{.directory = out,
                             .largest_difference = (got - expected).abs().max().item<double>(),
                             .largest_logit = expected.abs().max().item<double>()};

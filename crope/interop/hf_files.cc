@@ -83,8 +83,12 @@ Tensor HfFiles::read(const std::string& name, const std::vector<std::int64_t>& s
     throw Error(fmt::format("{}: tensor '{}': expected floating-point numbers, found {}", file.path().string(), name,
                             formats::element_name(stored.type)));
   }
-  Tensor value = model::view_tensor(file, stored).to(torch::kFloat32);
-  return value;
+  return model::view_tensor(file, stored).to(torch::kFloat32);
+}
+
+void HfFiles::release(const std::string& name) const {
+  const SafetensorsFile& file = files_[places_.at(name)];
+  file.mapping()->release(file.at(name).bytes);
 }
 
 }  // namespace crope::interop

@@ -23,7 +23,11 @@ class HfFiles {
   std::set<std::string> names() const;
 
   // The tensor in fp32, checked for its shape. Throws Error if it is absent, not floating-point, or of another shape.
+  // It may be a view of the mapped file.
   torch::Tensor read(const std::string& name, const std::vector<std::int64_t>& shape) const;
+
+  // Gives the memory behind a tensor that has been copied back to the system.
+  void release(const std::string& name) const;
 
  private:
   std::vector<formats::SafetensorsFile> files_;

@@ -58,7 +58,9 @@ class Importer {
       const auto& [name, theirs] = find_name(specs[i].name);
       const Tensor disk = read_dense(*name, theirs);
       if (specs[i].role != model::Role::pair_a) {
-        values.push_back(model::pairs_to_halves(disk, specs[i].paired_dimensions).clone());
+        // Every dense tensor has a paired dimension, so this is a copy.
+        values.push_back(model::pairs_to_halves(disk, specs[i].paired_dimensions));
+        files_.release(theirs);
         continue;
       }
       const std::array<int, 2> both = {0, 1};
@@ -67,6 +69,7 @@ class Importer {
       if (!at::equal(ops::expand(pair), halves)) throw NotTied{theirs};
       values.push_back(pair.a);
       values.push_back(pair.b);
+      files_.release(theirs);
       ++i;  // pair_b follows pair_a
     }
     check_nothing_is_left();

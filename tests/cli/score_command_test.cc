@@ -81,6 +81,26 @@ TEST(ScoreCommandInput, IdsFromAFileAndTheLongestSequence) {
   EXPECT_EQ(run_program("score " + (folder / "absent").string() + " --ids 1").status, 1);
 }
 
+TEST(ScoreCommandInput, TextNeedsATokenizerBesideTheModel) {
+  const auto missing = run_program("score " + golden_dir("rope") + " --text hello");
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_NE(missing.err.find("tokenizer.json"), std::string::npos);
+
+  // The smallest byte-level vocabulary has 257 tokens.
+  const test::TemporaryFolder folder;
+  write_file(folder / "corpus.txt", "hello hello");
+  ASSERT_EQ(run_program("tokenizer train " + (folder / "corpus.txt").string() + " --vocab-size 257 --out " +
+                        (folder / "tokenizer").string())
+                .status,
+            0);
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    std::filesystem::copy(golden_dir("rope") + "/" + name, folder / (std::string("tokenizer/") + name));
+  }
+  const auto unfit = run_program("score " + (folder / "tokenizer").string() + " --text hello");
+  EXPECT_EQ(unfit.status, 1);
+  EXPECT_NE(unfit.err.find("257 tokens, the model only 97"), std::string::npos) << unfit.err;
+}
+
 TEST(ScoreCommandInput, OneTokenHasNoPrediction) {
   const auto result = run_program("score " + golden_dir("rope") + " --json --ids 5");
   ASSERT_EQ(result.status, 0) << result.err;
