@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "crope/base/error.h"
+#include "crope/base/interrupt.h"
 
 namespace crope::formats {
 namespace fs = std::filesystem;
@@ -53,7 +54,10 @@ struct InputStream::State {
   std::size_t read_raw(void* out, std::size_t size) {
     while (true) {
       const ssize_t got = ::read(descriptor, out, size);
-      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno == EINTR) {
+        throw_if_interrupted();
+        continue;
+      }
       if (got < 0) throw Error(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
       taken += static_cast<std::uint64_t>(got);
       return static_cast<std::size_t>(got);

@@ -27,7 +27,8 @@ class JsonlTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   fs::path put(const std::string& name, const std::string& bytes) {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;  // without a flush to disk, which takes milliseconds
+    fs::remove(folder_ / name);  // a new file is not flushed to disk when it is closed, an overwritten one may be
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
     return folder_ / name;
   }
 

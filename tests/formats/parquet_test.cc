@@ -114,6 +114,7 @@ TEST_F(ParquetTest, EveryTruncationIsAnError) {
   const std::string bytes = read_file(write(make_array(arrow::StringBuilder(), kValues)));
   const fs::path cut = folder_ / "cut.parquet";
   for (std::size_t size = 0; size < bytes.size(); ++size) {
+    fs::remove(cut);
     std::ofstream(cut, std::ios::binary) << bytes.substr(0, size);
     EXPECT_THROW(read_all(cut), Error) << size;
   }
@@ -126,6 +127,7 @@ TEST_F(ParquetTest, RandomDamageIsAnErrorOrReadable) {
   for (int round = 0; round < 2000; ++round) {
     std::string bytes = good;
     for (int i = 0; i < 2; ++i) bytes[random.below(bytes.size())] = static_cast<char>(random.bits());
+    fs::remove(damaged);
     std::ofstream(damaged, std::ios::binary) << bytes;
     try {
       ParquetColumn column = ParquetColumn::open(damaged, "text");

@@ -35,7 +35,8 @@ class TokenShardTest : public testing::Test {
   }
 
   fs::path put(const std::string& name, const std::string& bytes) {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;  // without a flush to disk, which takes milliseconds
+    fs::remove(folder_ / name);  // a new file is not flushed to disk when it is closed, an overwritten one may be
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
     return folder_ / name;
   }
 
