@@ -6,6 +6,7 @@
 #   crope_simdjson  simdjson: the lines of a corpus, where nlohmann-json would cost as much as the tokenizer
 #   crope_arrow   Arrow C++ with Parquet (-DArrow_ROOT=DIR, or the pyarrow wheel in .deps)
 #   crope_cli11   CLI11
+#   crope_pcre2   PCRE2 for 8-bit text
 
 find_package(OpenMP REQUIRED)
 find_package(Threads REQUIRED)
@@ -73,3 +74,12 @@ target_link_libraries(crope_arrow INTERFACE "${Arrow_parquet_LIBRARY}" "${Arrow_
 
 add_library(crope_cli11 INTERFACE)
 target_link_libraries(crope_cli11 INTERFACE CLI11::CLI11)
+
+find_path(Pcre2_INCLUDE_DIR pcre2.h)
+find_library(Pcre2_LIBRARY pcre2-8)
+if(NOT Pcre2_INCLUDE_DIR OR NOT Pcre2_LIBRARY)
+  message(FATAL_ERROR "PCRE2 (pcre2.h, libpcre2-8) was not found. Run scripts/setup.sh, or install libpcre2-dev.")
+endif()
+add_library(crope_pcre2 INTERFACE)
+target_include_directories(crope_pcre2 SYSTEM INTERFACE "${Pcre2_INCLUDE_DIR}")
+target_link_libraries(crope_pcre2 INTERFACE "${Pcre2_LIBRARY}" Threads::Threads)

@@ -127,7 +127,7 @@ class Preparation {
   void run() {
     const int threads = resolve_thread_count(options_.threads);
     OrderedWorkers<TextBatch, EncodedBatch> workers([this](TextBatch& batch) { return encode(batch); }, threads,
-                                                  2 * static_cast<std::size_t>(threads) + 2);
+                                                    2 * static_cast<std::size_t>(threads) + 2);
     for (TextBatch batch = read_batch(); !batch.pieces.empty(); batch = read_batch()) {
       if (workers.full()) write(workers.pop());
       workers.push(std::move(batch));

@@ -28,9 +28,9 @@ struct Vocabulary {
   std::vector<Merge> merges;
   std::vector<SpecialToken> special_tokens;  // each also stands in `tokens`
 
-  // Throws Error, starting with `origin`, unless each of the 256 bytes is a token, no two tokens that text can give
-  // have the same bytes, every merge joins two tokens into the one with their bytes and stands there once, and special
-  // tokens are not empty, not twice there, and have the bytes that `tokens` says.
+  // Throws Error, starting with `origin`, unless each of the 256 bytes is a token, no two tokens have the same bytes,
+  // every merge joins two tokens into the one with their bytes and stands there once, and special tokens are valid
+  // UTF-8, not empty, not twice there, and have the bytes that `tokens` says.
   void check(std::string_view origin) const;
 
   // 16 hexadecimal digits that differ when tokens, merges or special tokens do.

@@ -1,0 +1,234 @@
+#include "crope/text/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "crope/base/error.h"
+#include "crope/text/bpe_merger.h"
+#include "crope/text/pretokenizer.h"
+#include "crope/text/tokenizer_json.h"
+#include "crope/text/word_cache.h"
+
+namespace crope::text {
+namespace {
+
+// Pieces of one text for several threads are at least this long.
+constexpr std::size_t kShortestPiece = std::size_t{1} << 16;
+
+// Calls work(i) for all i < count on `threads` threads; the first exception ends it and is thrown on.
+template <typename Work>
+void for_each_index(std::size_t count, int threads, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto run = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) work(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+      next = count;
+    }
+  };
+  const std::size_t helpers = std::min<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), count);
+  std::vector<std::jthread> crew;
+  for (std::size_t i = 1; i < helpers; ++i) crew.emplace_back(run);
+  run();
+  crew.clear();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+struct Tokenizer::State {
+  explicit State(Vocabulary given) : vocabulary(std::move(given)), merger(vocabulary) {
+    for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
+      ids_by_bytes.emplace(vocabulary.tokens[id], static_cast<std::int32_t>(id));
+    }
+    for (const SpecialToken& special : vocabulary.special_tokens) {
+      starts_special[static_cast<std::uint8_t>(special.content[0])] = true;
+      if (special.content == kEndOfText) end_of_text = special.id;
+    }
+  }
+
+  // A cache for the time of one call. There are as many as calls have ever run at once.
+  class CacheLease {
+   public:
+    explicit CacheLease(const State& state) : state_(state) {
+      const std::lock_guard lock(state_.mutex);
+      if (state_.idle_caches.empty()) {
+        cache_ = std::make_unique<WordCache>();
+      } else {
+        cache_ = std::move(state_.idle_caches.back());
+        state_.idle_caches.pop_back();
+      }
+    }
+    CacheLease(const CacheLease&) = delete;
+    CacheLease& operator=(const CacheLease&) = delete;
+    ~CacheLease() {
+      const std::lock_guard lock(state_.mutex);
+      state_.idle_caches.push_back(std::move(cache_));
+    }
+    WordCache& operator*() const { return *cache_; }
+
+   private:
+    const State& state_;
+    std::unique_ptr<WordCache> cache_;
+  };
+
+  void encode_append(std::string_view text, std::vector<std::int32_t>& ids) const {
+    const CacheLease lease(*this);
+    WordCache& cache = *lease;
+    const char* const text_end = text.data() + text.size();
+    std::vector<std::int32_t> fresh;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = word_end(text, begin);
+      const WordCache::Key key = WordCache::key_of(text.substr(begin, end - begin), text_end);
+      begin = end;
+      std::span<const std::int32_t> known = cache.find(key);
+      if (known.empty()) {
+        fresh.clear();
+        merger.append_word(key.word, fresh);
+        cache.insert(key, fresh);
+        known = fresh;
+      }
+      if (known.size() == 1) {
+        ids.push_back(known.front());
+      } else {
+        ids.insert(ids.end(), known.begin(), known.end());
+      }
+    }
+  }
+
+  // The longest special token that starts at `place`, or null.
+  const SpecialToken* special_at(std::string_view text, std::size_t place) const {
+    if (!starts_special[static_cast<std::uint8_t>(text[place])]) return nullptr;
+    const SpecialToken* longest = nullptr;
+    for (const SpecialToken& special : vocabulary.special_tokens) {
+      if (text.substr(place).starts_with(special.content) &&
+          (longest == nullptr || special.content.size() > longest->content.size())) {
+        longest = &special;
+      }
+    }
+    return longest;
+  }
+
+  std::string_view token_bytes(std::int32_t id) const {
+    if (id < 0 || static_cast<std::size_t>(id) >= vocabulary.tokens.size()) {
+      throw Error(fmt::format("token id {} is outside the vocabulary of {} (0 to {})", id, vocabulary.tokens.size(),
+                              vocabulary.tokens.size() - 1),
+                  "the ids may come from another tokenizer");
+    }
+    return vocabulary.tokens[id];
+  }
+
+  const Vocabulary vocabulary;
+  const BpeMerger merger;
+  std::unordered_map<std::string_view, std::int32_t> ids_by_bytes;
+  std::array<bool, 256> starts_special{};
+  std::optional<std::int32_t> end_of_text;
+  mutable std::mutex mutex;
+  mutable std::vector<std::unique_ptr<WordCache>> idle_caches;
+};
+
+Tokenizer Tokenizer::load(const std::filesystem::path& dir_or_file) {
+  return Tokenizer(read_tokenizer_json(dir_or_file));
+}
+
+Tokenizer::Tokenizer(Vocabulary vocabulary) {
+  vocabulary.check("vocabulary");
+  state_ = std::make_shared<const State>(std::move(vocabulary));
+}
+
+std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {
+  std::vector<std::int32_t> ids;
+  ids.reserve(text.size() / 4 + 1);
+  state_->encode_append(text, ids);
+  return ids;
+}
+
+void Tokenizer::encode_append(std::string_view text, std::vector<std::int32_t>& ids) const {
+  state_->encode_append(text, ids);
+}
+
+std::vector<std::int32_t> Tokenizer::encode_with_special(std::string_view text) const {
+  std::vector<std::int32_t> ids;
+  std::size_t begin = 0;
+  for (std::size_t place = 0; place < text.size();) {
+    const SpecialToken* special = state_->special_at(text, place);
+    if (special == nullptr) {
+      ++place;
+      continue;
+    }
+    state_->encode_append(text.substr(begin, place - begin), ids);
+    ids.push_back(special->id);
+    begin = place += special->content.size();
+  }
+  state_->encode_append(text.substr(begin), ids);
+  return ids;
+}
+
+std::vector<std::vector<std::int32_t>> Tokenizer::encode_batch(std::span<const std::string_view> texts,
+                                                               int threads) const {
+  std::vector<std::vector<std::int32_t>> results(texts.size());
+  for_each_index(texts.size(), threads, [&](std::size_t i) { results[i] = encode(texts[i]); });
+  return results;
+}
+
+std::vector<std::int32_t> Tokenizer::encode_parallel(std::string_view text, int threads) const {
+  const std::size_t shares = static_cast<std::size_t>(std::max(threads, 1)) * 4;
+  const std::size_t length = std::max(kShortestPiece, text.size() / shares);
+  std::vector<std::string_view> pieces;
+  while (!text.empty()) {
+    const std::size_t cut = length < text.size() ? safe_cut(text, length) : text.size();
+    pieces.push_back(text.substr(0, cut));
+    text.remove_prefix(cut);
+  }
+  std::vector<std::vector<std::int32_t>> parts = encode_batch(pieces, threads);
+  if (parts.empty()) return {};
+  std::vector<std::int32_t> ids = std::move(parts.front());
+  for (std::size_t i = 1; i < parts.size(); ++i) ids.insert(ids.end(), parts[i].begin(), parts[i].end());
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
+  std::string text;
+  for (const std::int32_t id : ids) text += state_->token_bytes(id);
+  return text;
+}
+
+std::string_view Tokenizer::token_bytes(std::int32_t id) const {
+  return state_->token_bytes(id);
+}
+
+std::optional<std::int32_t> Tokenizer::find_token(std::string_view bytes) const {
+  const auto place = state_->ids_by_bytes.find(bytes);
+  if (place == state_->ids_by_bytes.end()) return std::nullopt;
+  return place->second;
+}
+
+std::int32_t Tokenizer::vocab_size() const {
+  return static_cast<std::int32_t>(state_->vocabulary.tokens.size());
+}
+
+std::optional<std::int32_t> Tokenizer::end_of_text() const {
+  return state_->end_of_text;
+}
+
+std::string Tokenizer::fingerprint() const {
+  return state_->vocabulary.fingerprint();
+}
+
+const Vocabulary& Tokenizer::vocabulary() const {
+  return state_->vocabulary;
+}
+
+}  // namespace crope::text
