@@ -64,7 +64,8 @@ class TextReader : public DocumentSource::Reader {
     // A carriage return at the very end of a part may belong to the break that comes next.
     std::size_t part_end = newline < end_ ? newline + 1 : end_;
     if (!line_starts_ && part_end - begin_ > 1 && buffer_[part_end - 1] == '\r') --part_end;
-    return std::string_view(buffer_).substr(begin_, part_end - std::exchange(begin_, part_end));
+    const std::size_t part_begin = std::exchange(begin_, part_end);
+    return std::string_view(buffer_).substr(part_begin, part_end - part_begin);
   }
 
   void fill() {
