@@ -17,5 +17,6 @@ extern const Command kParamsCommand;
 extern const Command kInfoCommand;
 extern const Command kScoreCommand;
 extern const Command kDataCommand;
+extern const Command kTokenizerCommand;
 
 }  // namespace crope::cli

@@ -24,6 +24,11 @@ void Flags::option(const std::string& name, std::string& value, const std::strin
   add_option(app_, name, value, help);
 }
 
+void Flags::option(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  // One value each time, so that arguments behind it are not taken for more values.
+  app_.add_option(name, values, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void Flags::option(const std::string& name, std::int64_t& value, const std::string& help) {
   add_option(app_, name, value, help);
 }

@@ -24,6 +24,7 @@ class Flags {
   void positional(const char* name, std::vector<std::string>& values, const char* help);
 
   void option(const std::string& name, std::string& value, const std::string& help);
+  void option(const std::string& name, std::vector<std::string>& values, const std::string& help);  // may be repeated
   void option(const std::string& name, std::int64_t& value, const std::string& help);
   void option(const std::string& name, int& value, const std::string& help);
   void option(const std::string& name, double& value, const std::string& help);

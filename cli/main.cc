@@ -21,7 +21,8 @@ using namespace crope;
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
-const std::array kCommands = {&cli::kParamsCommand, &cli::kInfoCommand, &cli::kScoreCommand, &cli::kDataCommand};
+const std::array kCommands = {&cli::kParamsCommand, &cli::kInfoCommand, &cli::kScoreCommand, &cli::kDataCommand,
+                              &cli::kTokenizerCommand};
 
 int report(int status, const std::string& message, const std::string& hint) {
   fmt::print(stderr, "error: {}\n", message);

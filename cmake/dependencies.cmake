@@ -3,7 +3,6 @@
 #   crope_torch   LibTorch: headers and libraries (-DTorch_ROOT=DIR, or the wheel in .deps)
 #   crope_fmt     fmt: the copy inside LibTorch, because a second one clashes with it
 #   crope_json    nlohmann-json
-#   crope_simdjson  simdjson: the lines of a corpus, where nlohmann-json would cost as much as the tokenizer
 #   crope_arrow   Arrow C++ with Parquet (-DArrow_ROOT=DIR, or the pyarrow wheel in .deps)
 #   crope_cli11   CLI11
 #   crope_pcre2   PCRE2 for 8-bit text
@@ -11,7 +10,6 @@
 find_package(OpenMP REQUIRED)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(simdjson REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
@@ -51,9 +49,6 @@ target_compile_features(crope_fmt PUBLIC cxx_std_20)
 
 add_library(crope_json INTERFACE)
 target_link_libraries(crope_json INTERFACE nlohmann_json::nlohmann_json)
-
-add_library(crope_simdjson INTERFACE)
-target_link_libraries(crope_simdjson INTERFACE simdjson::simdjson)
 
 # The wheel carries headers and libraries, but neither CMake files nor names without a version.
 set(Arrow_ROOT "$ENV{ARROW_ROOT}" CACHE PATH "Arrow folder with include/ and lib/; empty takes the wheel in .deps")

@@ -1,13 +1,13 @@
 #include "crope/formats/jsonl.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "crope/base/error.h"
+#include "crope/formats/json_line.h"
 
 namespace crope::formats {
 namespace {
@@ -61,14 +61,8 @@ std::optional<std::string_view> LineReader::next() {
   return line;
 }
 
-struct JsonlReader::Parser {
-  simdjson::dom::parser dom;
-};
-
 JsonlReader::JsonlReader(InputStream stream, std::string field, std::size_t longest_line)
-    : lines_(std::move(stream), longest_line), field_(std::move(field)), parser_(std::make_unique<Parser>()) {}
-JsonlReader::JsonlReader(JsonlReader&&) noexcept = default;
-JsonlReader::~JsonlReader() = default;
+    : lines_(std::move(stream), longest_line), field_(std::move(field)) {}
 
 std::optional<JsonlRow> JsonlReader::next() {
   std::optional<std::string_view> line = lines_.next();
@@ -80,19 +74,22 @@ std::optional<JsonlRow> JsonlReader::next() {
                     .text = {},
                     .problem = fmt::format("{}:{}: {}", lines_.stream().path().string(), lines_.line_number(), what)};
   };
-  simdjson::dom::element row;
-  if (const auto code = parser_->dom.parse(line->data(), line->size()).get(row)) {
-    if (code == simdjson::MEMALLOC) throw std::bad_alloc();
-    return bad(fmt::format("not valid JSON: {}", simdjson::error_message(code)));
+  const JsonField found = find_json_string(*line, field_, text_);
+  switch (found.kind) {
+    case JsonFieldKind::string:
+      return JsonlRow{.kind = JsonlRow::Kind::text, .text = text_, .problem = {}};
+    case JsonFieldKind::null:
+      return JsonlRow{.kind = JsonlRow::Kind::null, .text = {}, .problem = {}};
+    case JsonFieldKind::other:
+      return bad(fmt::format("the field '{}' is not a string", field_));
+    case JsonFieldKind::missing:
+      return bad(fmt::format("there is no field '{}'", field_));
+    case JsonFieldKind::not_an_object:
+      return bad("expected a JSON object");
+    case JsonFieldKind::malformed:
+      break;
   }
-  simdjson::dom::object object;
-  if (row.get(object) != simdjson::SUCCESS) return bad("expected a JSON object");
-  simdjson::dom::element value;
-  if (object[field_].get(value) != simdjson::SUCCESS) return bad(fmt::format("there is no field '{}'", field_));
-  if (value.is_null()) return JsonlRow{.kind = JsonlRow::Kind::null, .text = {}, .problem = {}};
-  std::string_view text;
-  if (value.get(text) != simdjson::SUCCESS) return bad(fmt::format("the field '{}' is not a string", field_));
-  return JsonlRow{.kind = JsonlRow::Kind::text, .text = text, .problem = {}};
+  return bad(fmt::format("not valid JSON at byte {} of the line", found.offset + 1));
 }
 
 }  // namespace crope::formats

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,8 +53,6 @@ struct JsonlRow {
 class JsonlReader {
  public:
   JsonlReader(InputStream stream, std::string field, std::size_t longest_line = kLongestLine);
-  JsonlReader(JsonlReader&&) noexcept;
-  ~JsonlReader();
 
   // Nothing at the end. A bad row does not end the reading; a damaged file throws (see LineReader).
   std::optional<JsonlRow> next();
@@ -63,11 +60,9 @@ class JsonlReader {
   const InputStream& stream() const { return lines_.stream(); }
 
  private:
-  struct Parser;
-
   LineReader lines_;
   std::string field_;
-  std::unique_ptr<Parser> parser_;
+  std::string text_;  // of the row last returned
 };
 
 }  // namespace crope::formats

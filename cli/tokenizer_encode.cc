@@ -1,0 +1,201 @@
+#include "cli/tokenizer_encode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/training_text.h"
+#include "crope/base/error.h"
+#include "crope/base/json.h"
+#include "crope/base/log.h"
+#include "crope/base/progress.h"
+#include "crope/base/threads.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::cli {
+namespace {
+
+// Lines of this many bytes are encoded together, which is enough work for several threads.
+constexpr std::size_t kBatchBytes = std::size_t{8} << 20;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string read_standard_input() {
+  std::string text;
+  std::vector<char> block(std::size_t{1} << 20);
+  while (const std::size_t got = std::fread(block.data(), 1, block.size(), stdin)) text.append(block.data(), got);
+  if (std::ferror(stdin) != 0) throw Error("cannot read standard input");
+  return text;
+}
+
+void write_standard_output(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw Error("cannot write standard output");
+  }
+}
+
+void append_ids(std::string& line, const std::vector<std::int32_t>& ids) {
+  line += '[';
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) line += ',';
+    const fmt::format_int number(ids[i]);
+    line.append(number.data(), number.size());
+  }
+  line += "]\n";
+}
+
+struct EncodeFlags {
+  std::string tokenizer;
+  std::string jsonl;
+  int threads = 0;
+  int bench = 0;
+  bool special = false;
+  bool json = false;
+};
+
+// The next lines of standard input, about kBatchBytes of them, as texts. Empty at the end.
+std::vector<std::string> read_batch(const std::string& field, std::size_t& line_number) {
+  std::vector<std::string> texts;
+  std::string line;
+  for (std::size_t bytes = 0; bytes < kBatchBytes && std::getline(std::cin, line); bytes += line.size()) {
+    texts.push_back(text_of_json_line(line, field, "standard input", ++line_number));
+  }
+  return texts;
+}
+
+void encode_lines(const EncodeFlags& flags, const text::Tokenizer& tokenizer) {
+  Log log(stderr);
+  Progress progress(log, {.label = "encode", .unit = "lines"});
+  const int threads = resolve_thread_count(flags.threads);
+  std::size_t line_number = 0;
+  for (auto texts = read_batch(flags.jsonl, line_number); !texts.empty();
+       texts = read_batch(flags.jsonl, line_number)) {
+    std::string lines;
+    if (flags.special) {
+      for (const std::string& text : texts) append_ids(lines, tokenizer.encode_with_special(text));
+    } else {
+      const std::vector<std::string_view> views(texts.begin(), texts.end());
+      for (const auto& ids : tokenizer.encode_batch(views, threads)) append_ids(lines, ids);
+    }
+    write_standard_output(lines);
+    progress.update(line_number);
+  }
+}
+
+// Times encoding alone. Every pass has a new tokenizer, which has not seen the words yet.
+void measure(const EncodeFlags& flags) {
+  const int threads = resolve_thread_count(flags.threads);
+  std::vector<std::string> texts;
+  std::size_t line_number = 0;
+  if (flags.jsonl.empty()) {
+    texts.push_back(read_standard_input());
+  } else {
+    for (auto more = read_batch(flags.jsonl, line_number); !more.empty(); more = read_batch(flags.jsonl, line_number)) {
+      std::ranges::move(more, std::back_inserter(texts));
+    }
+  }
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  std::vector<double> times;
+  std::size_t tokens = 0;
+  for (int pass = 0; pass < flags.bench; ++pass) {
+    const text::Tokenizer tokenizer = text::Tokenizer::load(flags.tokenizer);
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::vector<std::int32_t>> results;
+    if (flags.jsonl.empty()) {
+      results.push_back(tokenizer.encode_parallel(views.front(), threads));
+    } else {
+      results = tokenizer.encode_batch(views, threads);
+    }
+    times.push_back(seconds_since(start));
+    tokens = 0;
+    for (const auto& ids : results) tokens += ids.size();
+  }
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  const Json result = {{"bytes", bytes},
+                       {"tokens", tokens},
+                       {"threads", threads},
+                       {"passes", times.size()},
+                       {"median_seconds", median},
+                       {"best_seconds", times.front()},
+                       {"megabytes_per_second", static_cast<double>(bytes) / 1e6 / median},
+                       {"tokens_per_second", static_cast<double>(tokens) / median}};
+  if (flags.json) {
+    fmt::print("{}\n", result.dump());
+  } else {
+    fmt::print("{} bytes to {} tokens, {} thread{}: {:.1f} MB/s, {} tokens/s (median of {} passes, {:.3f} s)\n", bytes,
+               tokens, threads, threads == 1 ? "" : "s", result["megabytes_per_second"].get<double>(),
+               format_count(result["tokens_per_second"].get<double>()), times.size(), median);
+  }
+}
+
+void encode(const EncodeFlags& flags) {
+  if (flags.bench < 0) throw UsageError("--bench takes the number of passes, at least 1");
+  if (flags.bench > 0) return measure(flags);
+  const text::Tokenizer tokenizer = text::Tokenizer::load(flags.tokenizer);
+  if (!flags.jsonl.empty()) return encode_lines(flags, tokenizer);
+  const std::string text = read_standard_input();
+  std::string line;
+  append_ids(line, flags.special ? tokenizer.encode_with_special(text)
+                                 : tokenizer.encode_parallel(text, resolve_thread_count(flags.threads)));
+  write_standard_output(line);
+}
+
+// Numbers between white space, commas and brackets.
+std::vector<std::int32_t> parse_ids(std::string_view text) {
+  constexpr std::string_view kSeparators = ", \t\r\n[]";
+  std::vector<std::int32_t> ids;
+  for (std::size_t begin = text.find_first_not_of(kSeparators); begin != std::string_view::npos;
+       begin = text.find_first_not_of(kSeparators, begin)) {
+    const std::size_t end = std::min(text.find_first_of(kSeparators, begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    std::int32_t id = 0;
+    const auto [rest, code] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (code != std::errc() || rest != word.data() + word.size()) {
+      throw Error(
+          fmt::format("id {} on standard input is '{}', expected a whole number", ids.size(), word.substr(0, 40)));
+    }
+    ids.push_back(id);
+    begin = end;
+  }
+  return ids;
+}
+
+}  // namespace
+
+void declare_tokenizer_encode(Flags& flags) {
+  const auto values = std::make_shared<EncodeFlags>();
+  flags.option("--tokenizer", values->tokenizer, "A tokenizer.json, or a folder that holds one");
+  flags.require("--tokenizer");
+  flags.option("--jsonl", values->jsonl, "Read one JSON object a line and encode this field; print one array a line");
+  flags.option("--special", values->special, "Special tokens in the text become their ids");
+  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--bench", values->bench, "Encode so many times and print the speed instead of the ids");
+  flags.option("--json", values->json, "Print the speed as one JSON object");
+  flags.run([values] { encode(*values); });
+}
+
+void declare_tokenizer_decode(Flags& flags) {
+  const auto path = std::make_shared<std::string>();
+  flags.option("--tokenizer", *path, "A tokenizer.json, or a folder that holds one");
+  flags.require("--tokenizer");
+  flags.run([path] {
+    const text::Tokenizer tokenizer = text::Tokenizer::load(*path);
+    write_standard_output(tokenizer.decode(parse_ids(read_standard_input())));
+  });
+}
+
+}  // namespace crope::cli

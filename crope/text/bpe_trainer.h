@@ -1,0 +1,31 @@
+// The training of a byte-level BPE vocabulary.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "crope/text/vocabulary.h"
+#include "crope/text/word_counts.h"
+
+namespace crope::text {
+
+struct BpeTrainerOptions {
+  std::int64_t vocab_size = 0;  // with the special tokens and the 256 bytes
+  std::vector<std::string> special_tokens = {std::string(kEndOfText)};
+  std::int64_t min_count = 1;  // pairs that occur less often are not merged
+  // Told now and then how many tokens there are.
+  std::function<void(std::size_t tokens)> on_progress = [](std::size_t) {};
+};
+
+// Ids: the special tokens in their order, the 256 bytes in GPT-2's order, then one token a merge. Each merge joins the
+// two neighbours that occur together most often in the words; of equals, the pair of byte strings that is the greatest
+// in lexicographical order. So the same words give the same vocabulary, in any order and on any machine.
+//
+// Two merges may give the same bytes; they share a token then. The vocabulary is smaller than asked for when no pair
+// is left. Throws UsageError if vocab_size has no room for special tokens and bytes, or is past 2^24.
+Vocabulary train_bpe(const WordCounts& words, const BpeTrainerOptions& options);
+
+}  // namespace crope::text

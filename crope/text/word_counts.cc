@@ -1,0 +1,109 @@
+#include "crope/text/word_counts.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "crope/base/error.h"
+#include "crope/text/pretokenizer.h"
+
+namespace crope::text {
+namespace {
+
+// Calls take() with the text between special tokens; of several that start at one place the longest is meant.
+template <typename Take>
+void split_at_special(std::string_view text, std::span<const std::string> special_tokens, const Take& take) {
+  while (true) {
+    std::size_t first = std::string_view::npos;
+    std::size_t length = 0;
+    for (const std::string& special : special_tokens) {
+      const std::size_t place = text.find(special);
+      if (place < first || (place == first && special.size() > length)) {
+        first = place;
+        length = special.size();
+      }
+    }
+    take(text.substr(0, first));
+    if (first == std::string_view::npos) return;
+    text.remove_prefix(first + length);
+  }
+}
+
+}  // namespace
+
+void WordCounts::add_text(std::string_view text) {
+  const char* const text_end = text.data() + text.size();
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = word_end(text, begin);
+    ++counts_[index_of(text.substr(begin, end - begin), text_end)];
+    begin = end;
+  }
+}
+
+std::size_t WordCounts::index_of(std::string_view word, const char* readable_end) {
+  if (word.size() > WordCache::kLongestWord) {
+    const auto known = long_places_.find(word);
+    if (known != long_places_.end()) return known->second;
+    const std::size_t place = append(word);
+    long_places_.emplace(words_[place], place);
+    return place;
+  }
+  const WordCache::Key key = WordCache::key_of(word, readable_end);
+  const auto known = places_.find(key);
+  if (!known.empty()) return static_cast<std::size_t>(known.front());
+  const std::size_t place = append(word);
+  const auto token = static_cast<std::int32_t>(place);
+  places_.insert(key, {&token, 1});
+  return place;
+}
+
+std::size_t WordCounts::append(std::string_view word) {
+  words_.emplace_back(word);
+  counts_.push_back(0);
+  return words_.size() - 1;
+}
+
+WordCounts count_words(const DocumentSource& next_document, std::span<const std::string> special_tokens, int threads) {
+  for (const std::string& special : special_tokens) {
+    if (special.empty()) throw UsageError("a special token is empty");
+  }
+  std::mutex mutex;
+  std::exception_ptr failure;
+  bool is_done = false;
+  std::vector<WordCounts> shares(static_cast<std::size_t>(std::max(threads, 1)));
+  const auto run = [&](WordCounts& share) {
+    try {
+      std::string document;
+      while (true) {
+        {
+          const std::lock_guard lock(mutex);
+          if (is_done || !next_document(document)) {
+            is_done = true;
+            return;
+          }
+        }
+        split_at_special(document, special_tokens, [&](std::string_view text) { share.add_text(text); });
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      is_done = true;
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> crew;
+    for (std::size_t i = 1; i < shares.size(); ++i) crew.emplace_back([&run, &share = shares[i]] { run(share); });
+    run(shares[0]);
+  }
+  if (failure) std::rethrow_exception(failure);
+  for (std::size_t i = 1; i < shares.size(); ++i) {
+    for (std::size_t word = 0; word < shares[i].words().size(); ++word) {
+      shares[0].add_word(shares[i].words()[word], shares[i].counts()[word]);
+    }
+    shares[i] = WordCounts();
+  }
+  return std::move(shares[0]);
+}
+
+}  // namespace crope::text
