@@ -16,6 +16,7 @@ enum class SourceFormat { automatic, text, jsonl, parquet };
 
 // "auto", "text", "jsonl" or "parquet". Throws UsageError on anything else.
 SourceFormat parse_source_format(const std::string& name);
+std::string_view source_format_name(SourceFormat format);
 
 struct SourceOptions {
   std::string text_field = "text";                // of JSON lines and Parquet

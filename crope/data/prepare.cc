@@ -73,6 +73,7 @@ Json describe(const PrepareOptions& options, const std::vector<SourceFile>& file
   }
   return {{"sources", std::move(sources)},
           {"text_field", options.source.text_field},
+          {"format", source_format_name(options.source.format)},
           {"split_blank_lines", options.source.split_blank_lines},
           {"skip_bad_rows", options.source.skip_bad_rows},
           {"val_fraction", options.val_fraction},

@@ -113,7 +113,9 @@ TEST(JsonLine, AgreesWithItsPeerOnDamagedLines) {
     std::string text, expected_text;
     const JsonFieldKind expected = peer(line, &expected_text);
     ASSERT_EQ(kind_of(line, &text), expected) << line;
-    if (expected == JsonFieldKind::string) ASSERT_EQ(text, expected_text) << line;
+    if (expected == JsonFieldKind::string) {
+      ASSERT_EQ(text, expected_text) << line;
+    }
     malformed += expected == JsonFieldKind::malformed;
   }
   EXPECT_GT(malformed, 10'000);
