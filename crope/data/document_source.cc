@@ -149,10 +149,14 @@ bool DocumentSource::next(Piece& piece) {
 }
 
 void DocumentSource::emit(Piece& piece, std::size_t size) {
-  piece.text.assign(pending_, begin_, size);
   piece.starts_document = at_start_;
-  begin_ += size;
-  if (begin_ > pending_.size() / 2) pending_.erase(0, std::exchange(begin_, 0));
+  if (begin_ == 0 && size == pending_.size()) {
+    piece.text = std::exchange(pending_, {});
+  } else {
+    piece.text.assign(pending_, begin_, size);
+    begin_ += size;
+    if (begin_ > pending_.size() / 2) pending_.erase(0, std::exchange(begin_, 0));
+  }
   counts_.documents += at_start_ ? 1 : 0;
   counts_.bytes += size;
   at_start_ = false;

@@ -21,6 +21,7 @@ static_assert(std::endian::native == std::endian::little, "the formats are littl
 constexpr std::size_t kHeaderFields = 256;
 constexpr std::size_t kHeaderBytes = kHeaderFields * sizeof(std::int32_t);
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kBlockTokens = 4096;  // converted at a time
 constexpr std::string_view kNumpyMagic = "\x93NUMPY";
 
 struct Layout {
@@ -113,6 +114,18 @@ Place read_npy_header(const MappedFile& file) {
   return {offset, tokens, width};
 }
 
+// Throws for the first id that the width cannot hold.
+void check_ids(std::span<const std::int32_t> ids, TokenWidth width) {
+  // One pass without branches: a negative id is a large unsigned one.
+  std::uint32_t bits = 0;
+  for (const std::int32_t id : ids) bits |= static_cast<std::uint32_t>(id);
+  const std::uint32_t limit =
+      width == TokenWidth::u16 ? std::numeric_limits<std::uint16_t>::max() : std::numeric_limits<std::int32_t>::max();
+  if (bits <= limit) return;
+  const auto bad = std::ranges::find_if(ids, [&](std::int32_t id) { return static_cast<std::uint32_t>(id) > limit; });
+  throw Error(fmt::format("token {} does not fit a shard of {}", *bad, token_width_name(width)));
+}
+
 }  // namespace
 
 std::string_view token_width_name(TokenWidth width) {
@@ -154,23 +167,28 @@ void TokenShard::read(std::uint64_t begin, std::span<std::int32_t> out) const {
 }
 
 TokenShardWriter::TokenShardWriter(const fs::path& path, TokenWidth width) : file_(path), width_(width) {
-  buffer_.reserve(kBufferBytes);
+  buffer_.reserve(kBufferBytes + kBlockTokens * sizeof(std::int32_t));
   buffer_.resize(kHeaderBytes);  // a hole that commit() fills
 }
 
 void TokenShardWriter::append(std::span<const std::int32_t> tokens) {
-  const std::int64_t limit =
-      width_ == TokenWidth::u16 ? std::numeric_limits<std::uint16_t>::max() : std::numeric_limits<std::int32_t>::max();
   if (tokens.size() > kMostTokens - size_) throw Error(fmt::format("a shard holds at most {} tokens", kMostTokens));
-  for (const std::int32_t token : tokens) {
-    if (token < 0 || token > limit) {
-      throw Error(fmt::format("token {} does not fit a shard of {}", token, token_width_name(width_)));
-    }
-    const auto bytes = std::as_bytes(std::span(&token, 1)).first(static_cast<std::size_t>(width_));
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
-    if (buffer_.size() >= kBufferBytes) flush();
-  }
   size_ += tokens.size();
+  while (!tokens.empty()) {
+    const std::span<const std::int32_t> part = tokens.first(std::min(tokens.size(), kBlockTokens));
+    check_ids(part, width_);
+    const std::size_t place = buffer_.size();
+    buffer_.resize(place + part.size() * static_cast<std::size_t>(width_));
+    if (width_ == TokenWidth::u32) {
+      std::memcpy(buffer_.data() + place, part.data(), part.size_bytes());
+    } else {
+      std::array<std::uint16_t, kBlockTokens> narrow;
+      std::ranges::transform(part, narrow.begin(), [](std::int32_t id) { return static_cast<std::uint16_t>(id); });
+      std::memcpy(buffer_.data() + place, narrow.data(), 2 * part.size());
+    }
+    if (buffer_.size() >= kBufferBytes) flush();
+    tokens = tokens.subspan(part.size());
+  }
 }
 
 void TokenShardWriter::flush() {
