@@ -33,18 +33,29 @@ std::optional<text::Tokenizer> find_tokenizer(const InspectFlags& flags) {
 }
 
 data::InspectOptions options_for(const data::DataDir& dir, const std::optional<text::Tokenizer>& tokenizer) {
-  if (dir.info) {
-    if (tokenizer && tokenizer->fingerprint() != dir.info->tokenizer_fingerprint) {
-      throw Error(fmt::format("{}: the shards were made with another tokenizer (fingerprint {}, this one has {})",
-                              dir.path.string(), dir.info->tokenizer_fingerprint, tokenizer->fingerprint()));
-    }
-    return {.end_of_text = dir.info->end_of_text, .vocab_size = dir.info->vocab_size};
+  if (dir.info && tokenizer && tokenizer->fingerprint() != dir.info->tokenizer_fingerprint) {
+    throw Error(fmt::format("{}: the shards were made with another tokenizer (fingerprint {}, this one has {})",
+                            dir.path.string(), dir.info->tokenizer_fingerprint, tokenizer->fingerprint()));
   }
-  if (tokenizer) return {.end_of_text = tokenizer->end_of_text(), .vocab_size = tokenizer->vocab_size()};
-  return {};
+  data::InspectOptions options;
+  if (dir.info) {
+    options.end_of_text = dir.info->end_of_text;
+    options.vocab_size = dir.info->vocab_size;
+  }
+  if (tokenizer) {
+    options.end_of_text = tokenizer->end_of_text();
+    options.vocab_size = tokenizer->vocab_size();
+    for (std::int32_t id = 0; id < tokenizer->vocab_size(); ++id) {
+      options.token_lengths.push_back(static_cast<std::uint32_t>(tokenizer->token_bytes(id).size()));
+    }
+    if (options.end_of_text) options.token_lengths[static_cast<std::size_t>(*options.end_of_text)] = 0;
+  }
+  return options;
 }
 
-Json split_to_json(const data::SplitReport& report, const data::SplitCounts* counts, bool counts_documents) {
+// What is not known is null.
+Json split_to_json(const data::SplitReport& report, const data::SplitCounts* counts,
+                   const data::InspectOptions& options) {
   Json shards = Json::array();
   for (const data::ShardReport& shard : report.shards) {
     shards.push_back({{"name", shard.path.filename().string()},
@@ -52,16 +63,19 @@ Json split_to_json(const data::SplitReport& report, const data::SplitCounts* cou
                       {"dtype", formats::token_width_name(shard.width)},
                       {"highest_id", shard.highest_id}});
   }
-  Json json = {{"documents", counts_documents ? Json(report.documents()) : Json(nullptr)}, {"tokens", report.tokens()}};
-  json["bytes"] = counts != nullptr ? Json(counts->bytes) : Json(nullptr);
-  json["bytes_per_token"] = counts != nullptr && counts->tokens > 0
-                                ? Json(static_cast<double>(counts->bytes) / static_cast<double>(counts->tokens))
-                                : Json(nullptr);
-  json["shards"] = std::move(shards);
-  return json;
+  std::optional<std::uint64_t> bytes;
+  if (counts != nullptr) bytes = counts->bytes;
+  if (!options.token_lengths.empty()) bytes = report.bytes();
+  const bool has_ratio = bytes && report.tokens() > 0;
+  return {{"documents", options.end_of_text ? Json(report.documents()) : Json(nullptr)},
+          {"tokens", report.tokens()},
+          {"bytes", bytes ? Json(*bytes) : Json(nullptr)},
+          {"bytes_per_token",
+           has_ratio ? Json(static_cast<double>(*bytes) / static_cast<double>(report.tokens())) : Json(nullptr)},
+          {"shards", std::move(shards)}};
 }
 
-// Bytes that are no UTF-8 would not pass as JSON, and control characters upset a terminal.
+// One line without control characters.
 std::string printable(const std::string& text) {
   const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   return quoted.substr(1, quoted.size() - 2);
@@ -72,7 +86,7 @@ Json samples_to_json(const std::vector<std::vector<std::int32_t>>& samples,
   Json json = Json::array();
   for (const std::vector<std::int32_t>& ids : samples) {
     Json sample = {{"ids", ids}};
-    if (tokenizer) sample["text"] = printable(tokenizer->decode(ids));
+    if (tokenizer) sample["text"] = tokenizer->decode(ids);
     json.push_back(std::move(sample));
   }
   return json;
@@ -90,7 +104,7 @@ void print_text(const Json& report) {
   print_split("train", report["train"]);
   print_split("val", report["val"]);
   for (const Json& sample : report["samples"]) {
-    fmt::print("\n{}\n", sample.contains("text") ? sample["text"].get<std::string>() : sample["ids"].dump());
+    fmt::print("\n{}\n", sample.contains("text") ? printable(sample["text"].get<std::string>()) : sample["ids"].dump());
   }
 }
 
@@ -105,12 +119,11 @@ void run(const InspectFlags& flags) {
   if (!options.vocab_size)
     log.warn("no dataset.json and no tokenizer: ids are not checked, documents not counted; give --tokenizer");
 
-  const bool counts_documents = options.end_of_text.has_value();
   Json json = {{"directory", flags.dir},
                {"tokenizer_fingerprint", dir.info ? Json(dir.info->tokenizer_fingerprint) : Json(nullptr)},
                {"vocab_size", options.vocab_size ? Json(*options.vocab_size) : Json(nullptr)},
-               {"train", split_to_json(report.train, dir.info ? &dir.info->train : nullptr, counts_documents)},
-               {"val", split_to_json(report.val, dir.info ? &dir.info->val : nullptr, counts_documents)},
+               {"train", split_to_json(report.train, dir.info ? &dir.info->train : nullptr, options)},
+               {"val", split_to_json(report.val, dir.info ? &dir.info->val : nullptr, options)},
                {"samples", Json::array()}};
   if (flags.samples > 0 && options.end_of_text) {
     json["samples"] =
@@ -119,7 +132,8 @@ void run(const InspectFlags& flags) {
                         tokenizer);
   }
   if (flags.json) {
-    fmt::print("{}\n", json.dump());
+    // A sample may end inside a character.
+    fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     print_text(json);
   }

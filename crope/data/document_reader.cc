@@ -118,7 +118,9 @@ class JsonlDocuments : public DocumentSource::Reader {
           break;
         case formats::JsonlRow::Kind::bad:
           if (!skip_bad_rows_) {
-            throw Error(row->problem, "name the field with --text-field, or leave such rows out with --skip-bad-rows");
+            throw Error(
+                row->problem,
+                "--text-field names the field, --skip-bad-rows leaves such rows out, --format text takes plain text");
           }
           if (counts_.bad_rows++ == 0) counts_.first_bad_row = std::move(row->problem);
           break;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "crope/base/error.h"
@@ -27,6 +26,12 @@ void for_each_block(const formats::TokenShard& shard, std::uint64_t begin, Funct
   }
 }
 
+std::uint64_t sum_of(const std::vector<ShardReport>& shards, std::uint64_t ShardReport::*field) {
+  std::uint64_t sum = 0;
+  for (const ShardReport& shard : shards) sum += shard.*field;
+  return sum;
+}
+
 ShardReport inspect_shard(const fs::path& path, const InspectOptions& options) {
   const formats::TokenShard shard = formats::TokenShard::open(path);
   ShardReport report{.path = path, .width = shard.width(), .tokens = shard.size()};
@@ -38,15 +43,20 @@ ShardReport inspect_shard(const fs::path& path, const InspectOptions& options) {
                   "the shard was made with another tokenizer, or is damaged");
     }
     report.highest_id = std::max(report.highest_id, *highest);
-    if (options.end_of_text)
+    if (options.end_of_text) {
       report.documents += static_cast<std::uint64_t>(std::ranges::count(ids, *options.end_of_text));
+    }
+    if (!options.token_lengths.empty()) {
+      for (const std::int32_t id : ids) report.bytes += options.token_lengths[static_cast<std::size_t>(id)];
+    }
     return true;
   });
   shard.release();
   return report;
 }
 
-void check_counts(const DataDir& dir, const char* split, const SplitReport& found, const SplitCounts& counts) {
+void check_counts(const DataDir& dir, const char* split, const SplitReport& found, const SplitCounts& counts,
+                  bool knows_lengths) {
   const auto fail = [&](const char* what, std::uint64_t expected, std::uint64_t came) {
     throw Error(fmt::format("{}: {} counts {} {} of {}, the shards hold {}", dir.path.string(), kDatasetFile, expected,
                             what, split, came),
@@ -57,6 +67,7 @@ void check_counts(const DataDir& dir, const char* split, const SplitReport& foun
   if (dir.info->end_of_text && found.documents() != counts.documents) {
     fail("documents", counts.documents, found.documents());
   }
+  if (knows_lengths && found.bytes() != counts.bytes) fail("bytes", counts.bytes, found.bytes());
 }
 
 // The first end-of-text token at or after `begin`.
@@ -74,13 +85,15 @@ std::optional<std::uint64_t> find_document(const formats::TokenShard& shard, std
 }  // namespace
 
 std::uint64_t SplitReport::tokens() const {
-  return std::accumulate(shards.begin(), shards.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const ShardReport& shard) { return sum + shard.tokens; });
+  return sum_of(shards, &ShardReport::tokens);
 }
 
 std::uint64_t SplitReport::documents() const {
-  return std::accumulate(shards.begin(), shards.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const ShardReport& shard) { return sum + shard.documents; });
+  return sum_of(shards, &ShardReport::documents);
+}
+
+std::uint64_t SplitReport::bytes() const {
+  return sum_of(shards, &ShardReport::bytes);
 }
 
 DirReport inspect(const DataDir& dir, const InspectOptions& options, Log& log) {
@@ -94,8 +107,9 @@ DirReport inspect(const DataDir& dir, const InspectOptions& options, Log& log) {
     }
   }
   if (dir.info && options.end_of_text == dir.info->end_of_text) {
-    check_counts(dir, "train", report.train, dir.info->train);
-    check_counts(dir, "val", report.val, dir.info->val);
+    const bool knows_lengths = !options.token_lengths.empty();
+    check_counts(dir, "train", report.train, dir.info->train, knows_lengths);
+    check_counts(dir, "val", report.val, dir.info->val, knows_lengths);
   }
   return report;
 }

@@ -17,6 +17,7 @@ struct ShardReport {
   formats::TokenWidth width = formats::TokenWidth::u16;
   std::uint64_t tokens = 0;
   std::uint64_t documents = 0;  // end-of-text tokens; 0 when that token is not known
+  std::uint64_t bytes = 0;      // of text; 0 when the tokens' lengths are not known
   std::int32_t highest_id = -1;
 };
 
@@ -25,6 +26,7 @@ struct SplitReport {
 
   std::uint64_t tokens() const;
   std::uint64_t documents() const;
+  std::uint64_t bytes() const;
 };
 
 struct DirReport {
@@ -34,6 +36,8 @@ struct DirReport {
 struct InspectOptions {
   std::optional<std::int32_t> end_of_text;  // counts documents
   std::optional<std::int64_t> vocab_size;   // checks ids
+  // The bytes of each token, 0 for the end-of-text token; empty, or vocab_size of them. Counts bytes.
+  std::vector<std::uint32_t> token_lengths = {};
 };
 
 // Throws Error naming the shard for damage and ids outside the vocabulary, and if dataset.json counts other documents
