@@ -57,11 +57,12 @@ void print_result(Json first, const std::string& out, const text::Vocabulary& vo
 
 void train(const TrainFlags& flags) {
   Log log(stderr);
-  AtomicDirectory folder(flags.out);
   const auto start = std::chrono::steady_clock::now();
   text::BpeTrainerOptions options{.vocab_size = flags.vocab_size, .min_count = flags.min_count};
   if (std::ranges::count(flags.special_tokens, text::kEndOfText) > 0) options.special_tokens.clear();
   std::ranges::copy(flags.special_tokens, std::back_inserter(options.special_tokens));
+  text::check_options(options);
+  AtomicDirectory folder(flags.out);
 
   TrainingText source(flags.sources, flags.text_field);
   text::WordCounts words;

@@ -24,7 +24,12 @@ BpeMerger::BpeMerger(const Vocabulary& vocabulary) {
     const auto& [left, right, result] = vocabulary.merges[rank];
     std::size_t place = first_place(left, right);
     while (slots_[place].rank != kNoRank) place = (place + 1) & (slots_.size() - 1);
-    slots_[place] = {left, right, static_cast<std::uint32_t>(rank), result};
+    slots_[place] = {left, right, static_cast<std::uint32_t>(rank)};
+    results_.push_back(result);
+  }
+  byte_ranks_.reserve(256 * 256);
+  for (const std::int32_t left : byte_ids_) {
+    for (const std::int32_t right : byte_ids_) byte_ranks_.push_back(rank_of(left, right));
   }
 }
 
@@ -35,11 +40,11 @@ std::size_t BpeMerger::first_place(std::int32_t left, std::int32_t right) const 
   return (pair ^ pair >> 29) * kGolden >> shift_;
 }
 
-const BpeMerger::Slot& BpeMerger::find(std::int32_t left, std::int32_t right) const {
+std::uint32_t BpeMerger::rank_of(std::int32_t left, std::int32_t right) const {
   std::size_t place = first_place(left, right);
   while (true) {
     const Slot& slot = slots_[place];
-    if ((slot.left == left && slot.right == right) || slot.rank == kNoRank) return slot;
+    if ((slot.left == left && slot.right == right) || slot.rank == kNoRank) return slot.rank;
     place = (place + 1) & (slots_.size() - 1);
   }
 }
@@ -54,22 +59,23 @@ void BpeMerger::append_word(std::string_view word, std::vector<std::int32_t>& id
 
 void BpeMerger::append_short_word(std::string_view word, std::vector<std::int32_t>& ids) const {
   std::array<std::int32_t, kShortWord> parts;
-  std::array<Slot, kShortWord> joins;  // joins[i] is the merge of parts[i] and parts[i + 1]
+  std::array<std::uint32_t, kShortWord> ranks;  // ranks[i] is that of parts[i] and parts[i + 1]
+  const auto byte = [word](std::size_t i) { return static_cast<std::uint8_t>(word[i]); };
   std::size_t count = word.size();
-  for (std::size_t i = 0; i < count; ++i) parts[i] = byte_ids_[static_cast<std::uint8_t>(word[i])];
-  for (std::size_t i = 0; i + 1 < count; ++i) joins[i] = find(parts[i], parts[i + 1]);
+  for (std::size_t i = 0; i < count; ++i) parts[i] = byte_ids_[byte(i)];
+  for (std::size_t i = 0; i + 1 < count; ++i) ranks[i] = byte_ranks_[256 * byte(i) + byte(i + 1)];
   while (count > 1) {
     std::size_t best = 0;
     for (std::size_t i = 1; i + 1 < count; ++i) {
-      if (joins[i].rank < joins[best].rank) best = i;
+      if (ranks[i] < ranks[best]) best = i;
     }
-    if (joins[best].rank == kNoRank) break;
-    parts[best] = joins[best].result;
+    if (ranks[best] == kNoRank) break;
+    parts[best] = results_[ranks[best]];
     std::copy(parts.begin() + best + 2, parts.begin() + count, parts.begin() + best + 1);
-    if (best + 2 < count) std::copy(joins.begin() + best + 2, joins.begin() + count - 1, joins.begin() + best + 1);
+    if (best + 2 < count) std::copy(ranks.begin() + best + 2, ranks.begin() + count - 1, ranks.begin() + best + 1);
     --count;
-    if (best > 0) joins[best - 1] = find(parts[best - 1], parts[best]);
-    if (best + 1 < count) joins[best] = find(parts[best], parts[best + 1]);
+    if (best > 0) ranks[best - 1] = rank_of(parts[best - 1], parts[best]);
+    if (best + 1 < count) ranks[best] = rank_of(parts[best], parts[best + 1]);
   }
   ids.insert(ids.end(), parts.begin(), parts.begin() + count);
 }
@@ -86,8 +92,8 @@ void BpeMerger::append_long_word(std::string_view word, std::vector<std::int32_t
   };
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
   const auto offer = [&](std::int64_t left) {
-    const Slot& slot = find(parts[left], parts[next[left]]);
-    if (slot.rank != kNoRank) queue.push({slot.rank, left});
+    const std::uint32_t rank = rank_of(parts[left], parts[next[left]]);
+    if (rank != kNoRank) queue.push({rank, left});
   };
   for (std::int64_t i = 0; i < length; ++i) {
     parts[i] = byte_ids_[static_cast<std::uint8_t>(word[i])];
@@ -101,9 +107,8 @@ void BpeMerger::append_long_word(std::string_view word, std::vector<std::int32_t
     // A candidate whose sides have merged with others in the meantime is stale.
     if (parts[left] == kGone || next[left] == length) continue;
     const std::int64_t right = next[left];
-    const Slot& slot = find(parts[left], parts[right]);
-    if (slot.rank != rank) continue;
-    parts[left] = slot.result;
+    if (rank_of(parts[left], parts[right]) != rank) continue;
+    parts[left] = results_[rank];
     parts[right] = kGone;
     next[left] = next[right];
     if (next[left] < length) {

@@ -27,17 +27,18 @@ class BpeMerger {
     std::int32_t left = -1;
     std::int32_t right = -1;
     std::uint32_t rank = kNoRank;
-    std::int32_t result = -1;
   };
 
-  // The slot of the pair, or an empty one whose rank is kNoRank.
-  const Slot& find(std::int32_t left, std::int32_t right) const;
+  // The rank of the merge of two tokens, or kNoRank.
+  std::uint32_t rank_of(std::int32_t left, std::int32_t right) const;
   std::size_t first_place(std::int32_t left, std::int32_t right) const;
   void append_short_word(std::string_view word, std::vector<std::int32_t>& ids) const;
   void append_long_word(std::string_view word, std::vector<std::int32_t>& ids) const;
 
   std::array<std::int32_t, 256> byte_ids_{};
-  std::vector<Slot> slots_;  // open addressing, at most half full
+  std::vector<std::uint32_t> byte_ranks_;  // of two bytes, [256 * left + right]: where every word begins
+  std::vector<std::int32_t> results_;      // by rank
+  std::vector<Slot> slots_;                // open addressing, at most half full
   int shift_ = 0;
 };
 

@@ -213,12 +213,22 @@ class Trainer {
 
 }  // namespace
 
-Vocabulary train_bpe(const WordCounts& words, const BpeTrainerOptions& options) {
-  const auto least = static_cast<std::int64_t>(256 + options.special_tokens.size());
+void check_options(const BpeTrainerOptions& options) {
+  const auto& special = options.special_tokens;
+  const auto least = static_cast<std::int64_t>(256 + special.size());
   if (options.vocab_size < least || options.vocab_size > kLargestVocabulary) {
-    throw UsageError(fmt::format("a vocabulary of {}: expected {} (256 bytes and {} special tokens) to {}",
-                                 options.vocab_size, least, options.special_tokens.size(), kLargestVocabulary));
+    throw UsageError(fmt::format("a vocabulary of {}: expected {} (256 bytes and the special tokens, {}) to {}",
+                                 options.vocab_size, least, special.size(), kLargestVocabulary));
   }
+  for (const std::string& token : special) {
+    if (token.empty()) throw UsageError("a special token is empty");
+    if (std::ranges::count(special, token) > 1)
+      throw UsageError(fmt::format("special token '{}' is given twice", token));
+  }
+}
+
+Vocabulary train_bpe(const WordCounts& words, const BpeTrainerOptions& options) {
+  check_options(options);
   Vocabulary vocabulary = Trainer(words, options).run(options);
   vocabulary.check("trained vocabulary");
   return vocabulary;

@@ -140,8 +140,10 @@ struct Tokenizer::State {
 };
 
 Tokenizer Tokenizer::load(const std::filesystem::path& dir_or_file) {
-  return Tokenizer(read_tokenizer_json(dir_or_file));
+  return Tokenizer(std::make_shared<const State>(read_tokenizer_json(dir_or_file)));
 }
+
+Tokenizer::Tokenizer(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 Tokenizer::Tokenizer(Vocabulary vocabulary) {
   vocabulary.check("vocabulary");

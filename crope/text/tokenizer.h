@@ -63,6 +63,8 @@ class Tokenizer {
  private:
   struct State;
 
+  explicit Tokenizer(std::shared_ptr<const State> state);
+
   std::shared_ptr<const State> state_;
 };
 

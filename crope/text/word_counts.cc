@@ -14,19 +14,22 @@ namespace {
 // Calls take() with the text between special tokens; of several that start at one place the longest is meant.
 template <typename Take>
 void split_at_special(std::string_view text, std::span<const std::string> special_tokens, const Take& take) {
-  while (true) {
+  // Where each stands next; looked for again only when the text before it has been used up.
+  std::vector<std::size_t> places;
+  for (const std::string& special : special_tokens) places.push_back(text.find(special));
+  for (std::size_t begin = 0;;) {
     std::size_t first = std::string_view::npos;
     std::size_t length = 0;
-    for (const std::string& special : special_tokens) {
-      const std::size_t place = text.find(special);
-      if (place < first || (place == first && special.size() > length)) {
-        first = place;
-        length = special.size();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i] < begin) places[i] = text.find(special_tokens[i], begin);
+      if (places[i] < first || (places[i] == first && special_tokens[i].size() > length)) {
+        first = places[i];
+        length = special_tokens[i].size();
       }
     }
-    take(text.substr(0, first));
-    if (first == std::string_view::npos) return;
-    text.remove_prefix(first + length);
+    if (first == std::string_view::npos) return take(text.substr(begin));
+    take(text.substr(begin, first - begin));
+    begin = first + length;
   }
 }
 

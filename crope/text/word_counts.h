@@ -19,6 +19,10 @@ using DocumentSource = std::function<bool(std::string& document)>;
 
 class WordCounts {
  public:
+  WordCounts() = default;
+  WordCounts(WordCounts&&) = default;
+  WordCounts& operator=(WordCounts&&) = default;
+
   // Counts the words of a text.
   void add_text(std::string_view text);
 

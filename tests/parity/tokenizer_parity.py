@@ -63,10 +63,10 @@ def random_line(rng):
 
 
 def lines_of(data, rng):
-    lines = [random_line(rng) for _ in range(7000)]
+    lines = [random_line(rng) for _ in range(8000)]
     for name in ("sotu.txt", "wikitext2_valid.txt", "tinystories_sample.txt"):
         text = (data / "corpus" / name).read_text(encoding="utf-8", errors="replace").split("\n")
-        lines += rng.sample([line for line in text if line], 1000)
+        lines += rng.choices([line for line in text if line], k=1000)
     return lines
 
 

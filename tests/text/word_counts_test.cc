@@ -18,8 +18,8 @@ std::map<std::string, std::int64_t> as_map(const WordCounts& words) {
   return result;
 }
 
-DocumentSource source_of(const std::vector<std::string>& documents) {
-  return [&documents, next = std::size_t{0}](std::string& document) mutable {
+DocumentSource source_of(std::vector<std::string> documents) {
+  return [documents = std::move(documents), next = std::size_t{0}](std::string& document) mutable {
     if (next == documents.size()) return false;
     document = documents[next++];
     return true;
@@ -43,6 +43,10 @@ TEST(WordCounts, SpecialTokensEndWordsAndAreNotCounted) {
   const std::vector<std::string> special = {"<|x|>", "<|x|y|>"};
   EXPECT_EQ(as_map(count_words(source_of(documents), special, 1)),
             (std::map<std::string, std::int64_t>{{"ab", 2}, {"cd", 1}}));
+  // Many of one and none of the other must not take quadratic time.
+  std::string many;
+  for (int i = 0; i < 200000; ++i) many += "a<|x|>";
+  EXPECT_EQ(as_map(count_words(source_of({many}), special, 1)), (std::map<std::string, std::int64_t>{{"a", 200000}}));
   const std::vector<std::string> empty = {""};
   EXPECT_THROW(count_words(source_of(documents), empty, 1), UsageError);
 }
