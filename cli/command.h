@@ -18,6 +18,7 @@ extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;
 extern const Command kScoreCommand;
+extern const Command kDataCommand;
 extern const Command kTokenizerCommand;
 
 }  // namespace crope::cli

@@ -3,6 +3,7 @@
 #   crope_torch   LibTorch: headers and libraries (-DTorch_ROOT=DIR, or the wheel in .deps)
 #   crope_fmt     fmt: the copy inside LibTorch, because a second one clashes with it
 #   crope_json    nlohmann-json
+#   crope_arrow   Arrow C++ with Parquet (-DArrow_ROOT=DIR, or the pyarrow wheel in .deps)
 #   crope_cli11   CLI11
 #   crope_pcre2   PCRE2 for 8-bit text
 
@@ -58,6 +59,23 @@ target_compile_features(crope_fmt PUBLIC cxx_std_20)
 
 add_library(crope_json INTERFACE)
 target_link_libraries(crope_json INTERFACE nlohmann_json::nlohmann_json)
+
+# The wheel carries headers and libraries, but neither CMake files nor names without a version.
+set(Arrow_ROOT "$ENV{ARROW_ROOT}" CACHE PATH "Arrow folder with include/ and lib/; empty takes the wheel in .deps")
+file(GLOB _wheel_arrow "${CROPE_DEPS}/venv/lib/python3*/site-packages/pyarrow")
+find_path(Arrow_INCLUDE_DIR parquet/arrow/reader.h HINTS "${Arrow_ROOT}/include" ${_wheel_arrow}/include NO_DEFAULT_PATH)
+foreach(_name arrow parquet)
+  file(GLOB _candidates "${Arrow_ROOT}/lib/lib${_name}.so.[0-9]*" "${_wheel_arrow}/lib${_name}.so.[0-9]*")
+  list(TRANSFORM _candidates REPLACE "^.*/" "")
+  find_library(Arrow_${_name}_LIBRARY NAMES ${_candidates} HINTS "${Arrow_ROOT}/lib" ${_wheel_arrow} NO_DEFAULT_PATH)
+endforeach()
+if(NOT Arrow_INCLUDE_DIR OR NOT Arrow_arrow_LIBRARY OR NOT Arrow_parquet_LIBRARY)
+  message(FATAL_ERROR "Arrow with Parquet was not found in '${Arrow_ROOT}' or '${CROPE_DEPS}/venv'.\n"
+                      "Run scripts/setup.sh, or give -DArrow_ROOT=<folder with include/ and lib/>.")
+endif()
+add_library(crope_arrow INTERFACE)
+target_include_directories(crope_arrow SYSTEM INTERFACE "${Arrow_INCLUDE_DIR}")
+target_link_libraries(crope_arrow INTERFACE "${Arrow_parquet_LIBRARY}" "${Arrow_arrow_LIBRARY}")
 
 add_library(crope_cli11 INTERFACE)
 target_link_libraries(crope_cli11 INTERFACE CLI11::CLI11)

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Installs what a build needs and is not there yet: system packages through apt, and a Python virtual environment
-# that carries LibTorch as a wheel. Quiet when nothing is missing; safe to run again at any time.
+# that carries LibTorch and Arrow as wheels. Quiet when nothing is missing; safe to run again at any time.
 #
 #   scripts/setup.sh            everything for `make build` and `make test`
 #   scripts/setup.sh parity     also the packages that the parity tests compare with, in an environment of their own
 #   CROPE_DEPS=DIR              keep the environment in DIR instead of .deps (share it between clones)
-#   TORCH_ROOT=DIR              use this LibTorch; no wheel is installed
+#   TORCH_ROOT=DIR              use this LibTorch; no wheel of it is installed
+#   ARROW_ROOT=DIR              use this Arrow C++; no wheel of it is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly deps="${CROPE_DEPS:-.deps}"
 readonly torch_version=2.13.0
+readonly pyarrow_version=26.0.1
 readonly system_packages=(
   g++ cmake ninja-build python3-venv
   nlohmann-json3-dev libcli11-dev libpcre2-dev libgtest-dev libbenchmark-dev
@@ -47,12 +49,17 @@ install_system_packages() {
 # Succeeds when the environment holds exactly the version asked for, as its own metadata says.
 has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2*.dist-info/METADATA" >/dev/null; }
 
-install_wheels() {
-  [ -z "${TORCH_ROOT:-}" ] || return 0
-  if has_wheel torch "$torch_version"; then return 0; fi
-  say "installing LibTorch $torch_version into $deps/venv (a wheel of some hundred MB)"
+# install_wheel NAME VERSION [OTHER...]
+install_wheel() {
+  if has_wheel "$1" "$2"; then return 0; fi
+  say "installing $1 $2 into $deps/venv (a large wheel)"
   [ -x "$deps/venv/bin/pip" ] || python3 -m venv "$deps/venv"
-  "$deps/venv/bin/pip" install --quiet --disable-pip-version-check "torch==$torch_version" numpy
+  "$deps/venv/bin/pip" install --quiet --disable-pip-version-check "$1==$2" "${@:3}"
+}
+
+install_wheels() {
+  [ -n "${TORCH_ROOT:-}" ] || install_wheel torch "$torch_version" numpy
+  [ -n "${ARROW_ROOT:-}" ] || install_wheel pyarrow "$pyarrow_version"
 }
 
 # The real packages that the tests in tests/parity compare with.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 namespace crope {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr int kLockAttempts = 8;
 
 // Turns the errno of a failed call into a message that says what to do.
 [[noreturn]] void throw_system_error(std::string_view action, const fs::path& path, int code) {
@@ -79,6 +82,28 @@ std::string temporary_pattern(const fs::path& path) {
   return (parent_of(path) / fmt::format(".{}.XXXXXX", path.filename().string())).string();
 }
 
+// A descriptor that locks `folder`, or -1 if another process has it locked or it is gone.
+int lock_directory(const fs::path& folder) {
+  Descriptor descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (descriptor.value < 0 || ::flock(descriptor.value, LOCK_EX | LOCK_NB) != 0) return -1;
+  struct stat status {};
+  if (::fstat(descriptor.value, &status) != 0 || status.st_nlink == 0) return -1;
+  return std::exchange(descriptor.value, -1);
+}
+
+// Removes the temporary folders of `path` that no living process has locked.
+void remove_leftovers(const fs::path& path) {
+  const std::string pattern = fs::path(temporary_pattern(path)).filename().string();
+  const std::string_view stem = std::string_view(pattern).substr(0, pattern.size() - 6);
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(parent_of(path), code)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() != pattern.size() || !name.starts_with(stem) || !entry.is_directory(code)) continue;
+    const Descriptor lock{lock_directory(entry.path())};
+    if (lock.value >= 0) fs::remove_all(entry.path(), code);
+  }
+}
+
 }  // namespace
 
 MappedFile::MappedFile(fs::path path, std::byte* data, std::size_t size)
@@ -138,6 +163,16 @@ void AtomicFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text.data(), text.size())));
 }
 
+void AtomicFile::rewrite(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_system_error("cannot write", path_, errno);
+    offset += static_cast<std::uint64_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw_system_error("cannot flush", path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_system_error("cannot replace", path_, errno);
@@ -153,9 +188,16 @@ AtomicDirectory::AtomicDirectory(fs::path path) : path_(std::move(path)) {
   }
   fs::create_directories(parent_of(path_), code);
   if (code) throw_system_error("cannot create", parent_of(path_), code.value());
-  std::string pattern = temporary_pattern(path_);
-  if (::mkdtemp(pattern.data()) == nullptr) throw_system_error("cannot create", path_, errno);
-  temporary_ = pattern;
+  remove_leftovers(path_);
+  // Another process may take the new folder for a leftover in the moment before it is locked: then make one more.
+  // Where locks are not to be had the last one is used without, and nobody removes it either.
+  for (int attempt = 0; lock_ < 0 && attempt < kLockAttempts; ++attempt) {
+    if (!temporary_.empty()) ::rmdir(temporary_.c_str());
+    std::string pattern = temporary_pattern(path_);
+    if (::mkdtemp(pattern.data()) == nullptr) throw_system_error("cannot create", path_, errno);
+    temporary_ = pattern;
+    lock_ = lock_directory(temporary_);
+  }
   const mode_t mask = ::umask(0);
   ::umask(mask);
   ::chmod(temporary_.c_str(), 0777 & ~mask);
@@ -164,6 +206,7 @@ AtomicDirectory::AtomicDirectory(fs::path path) : path_(std::move(path)) {
 AtomicDirectory::~AtomicDirectory() {
   std::error_code ignored;
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+  if (lock_ >= 0) ::close(lock_);
 }
 
 void AtomicDirectory::commit() {

@@ -52,6 +52,9 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
 
+  // Overwrites bytes already written: a header whose counts are known only at the end.
+  void rewrite(std::uint64_t offset, std::span<const std::byte> bytes);
+
   // Replaces the file of that name, if there is one.
   void commit();
 
@@ -62,6 +65,7 @@ class AtomicFile {
 };
 
 // A folder that appears under its name with all its files when commit() returns; removed by the destructor otherwise.
+// The temporary folder is locked while its process lives: what a killed one left is removed by the next of that name.
 class AtomicDirectory {
  public:
   // Throws Error if `path` exists or its parent cannot be written to. Creates missing parents.
@@ -79,6 +83,7 @@ class AtomicDirectory {
  private:
   std::filesystem::path path_;
   std::filesystem::path temporary_;
+  int lock_ = -1;
 };
 
 // The contents of a file of at most `limit` bytes. Throws Error otherwise.

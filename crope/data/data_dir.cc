@@ -1,0 +1,134 @@
+#include "crope/data/data_dir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "crope/base/error.h"
+
+namespace crope::data {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kTrain = "train", kVal = "val";
+constexpr int kVersion = 1;
+
+Json counts_to_json(const SplitCounts& counts) {
+  return {
+      {"documents", counts.documents}, {"tokens", counts.tokens}, {"bytes", counts.bytes}, {"shards", counts.shards}};
+}
+
+// Reads fields of one object; messages name the file and the field.
+struct FieldReader {
+  const Json& object;
+  const std::string& origin;
+
+  const Json& at(const char* key) const {
+    const auto found = object.find(key);
+    if (found == object.end()) throw Error(fmt::format("{}: there is no field '{}'", origin, key));
+    return *found;
+  }
+
+  std::uint64_t count(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_number_unsigned()) {
+      throw Error(fmt::format("{}: '{}' should be a whole number, found {}", origin, key, value.dump()));
+    }
+    return value.get<std::uint64_t>();
+  }
+
+  std::string text(const char* key) const {
+    const Json& value = at(key);
+    if (!value.is_string())
+      throw Error(fmt::format("{}: '{}' should be a string, found {}", origin, key, value.dump()));
+    return value.get<std::string>();
+  }
+
+  SplitCounts split(std::string_view key) const {
+    const Json& value = at(std::string(key).c_str());
+    if (!value.is_object()) throw Error(fmt::format("{}: '{}' should be an object", origin, key));
+    const FieldReader fields{value, origin};
+    return {fields.count("documents"), fields.count("tokens"), fields.count("bytes"), fields.count("shards")};
+  }
+};
+
+bool is_shard(const fs::directory_entry& entry) {
+  const std::string extension = entry.path().extension().string();
+  const bool is_hidden = entry.path().filename().string().starts_with('.');
+  return !is_hidden && (extension == ".bin" || extension == ".npy") && entry.is_regular_file();
+}
+
+void check_shard_count(const DataDir& dir, std::string_view split, std::size_t found, const SplitCounts& counts) {
+  if (found == counts.shards) return;
+  throw Error(fmt::format("{}: {} counts {} {} shards, the folder holds {}", dir.path.string(), kDatasetFile,
+                          counts.shards, split, found),
+              "the folder is not whole, or has files that do not belong to it: prepare it again");
+}
+
+}  // namespace
+
+Json to_json(const DatasetInfo& info) {
+  return {{"version", kVersion},
+          {"tokenizer_fingerprint", info.tokenizer_fingerprint},
+          {"vocab_size", info.vocab_size},
+          {"end_of_text", info.end_of_text ? Json(*info.end_of_text) : Json(nullptr)},
+          {"dtype", formats::token_width_name(info.width)},
+          {"train", counts_to_json(info.train)},
+          {"val", counts_to_json(info.val)},
+          {"preparation", info.preparation}};
+}
+
+DatasetInfo dataset_info_from_json(const Json& json, const std::string& origin) {
+  if (!json.is_object()) throw Error(fmt::format("{}: expected an object, found {}", origin, json.type_name()));
+  const FieldReader fields{json, origin};
+  if (fields.count("version") != kVersion) {
+    throw Error(fmt::format("{}: version {}, expected {}", origin, fields.count("version"), kVersion),
+                "it was written by another version of this program");
+  }
+  DatasetInfo info;
+  info.tokenizer_fingerprint = fields.text("tokenizer_fingerprint");
+  info.vocab_size = static_cast<std::int64_t>(std::min<std::uint64_t>(fields.count("vocab_size"), 1u << 31));
+  if (!fields.at("end_of_text").is_null()) {
+    info.end_of_text = static_cast<std::int32_t>(std::min<std::uint64_t>(fields.count("end_of_text"), 0x7FFFFFFF));
+  }
+  info.width = formats::token_width_for(info.vocab_size);
+  if (fields.text("dtype") != formats::token_width_name(info.width)) {
+    throw Error(fmt::format("{}: dtype {}, but a vocabulary of {} is stored as {}", origin, fields.text("dtype"),
+                            info.vocab_size, formats::token_width_name(info.width)));
+  }
+  info.train = fields.split(kTrain);
+  info.val = fields.split(kVal);
+  info.preparation = fields.at("preparation");
+  return info;
+}
+
+DataDir open_data_dir(const fs::path& path) {
+  if (!fs::is_directory(path)) {
+    throw Error(fmt::format("{}: no such folder", path.string()),
+                "make one with: crope data prepare SOURCE... --out DIR");
+  }
+  DataDir dir{.path = path, .train = {}, .val = {}, .info = {}};
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (!is_shard(entry)) continue;
+    const std::string name = entry.path().filename().string();
+    const std::size_t train_at = name.rfind(kTrain), val_at = name.rfind(kVal);
+    if (train_at == val_at) continue;  // neither
+    const bool is_train = val_at == std::string::npos || (train_at != std::string::npos && train_at > val_at);
+    (is_train ? dir.train : dir.val).push_back(entry.path());
+  }
+  std::ranges::sort(dir.train);
+  std::ranges::sort(dir.val);
+  if (dir.train.empty() && dir.val.empty()) {
+    throw Error(fmt::format("{}: no shards found (*train*.bin, *val*.bin)", path.string()),
+                "make them with: crope data prepare SOURCE... --out DIR");
+  }
+  const fs::path info = path / kDatasetFile;
+  if (fs::exists(info)) {
+    dir.info = dataset_info_from_json(read_json(info), info.string());
+    check_shard_count(dir, kTrain, dir.train.size(), dir.info->train);
+    check_shard_count(dir, kVal, dir.val.size(), dir.info->val);
+  }
+  return dir;
+}
+
+}  // namespace crope::data

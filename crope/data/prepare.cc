@@ -1,0 +1,258 @@
+#include "crope/data/prepare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/progress.h"
+#include "crope/base/random.h"
+#include "crope/base/threads.h"
+#include "crope/data/ordered_workers.h"
+#include "crope/data/shard_set.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::data {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kBatchBytes = std::size_t{1} << 19;  // text that one thread encodes at a time
+
+struct SplitPiece {
+  Piece piece;
+  bool is_validation = false;
+};
+
+struct TextBatch {
+  std::vector<SplitPiece> pieces;
+  std::size_t bytes = 0;
+};
+
+struct EncodedBatch {
+  std::vector<std::int32_t> train, val;
+};
+
+void check_options(const PrepareOptions& options) {
+  if (!(options.val_fraction >= 0 && options.val_fraction < 1)) {
+    throw UsageError(fmt::format("--val-fraction {}: expected at least 0 and below 1", options.val_fraction));
+  }
+  if (options.shard_tokens < 1 || options.shard_tokens > formats::TokenShardWriter::kMostTokens) {
+    throw UsageError(fmt::format("--shard-tokens {}: expected 1 to {}", options.shard_tokens,
+                                 formats::TokenShardWriter::kMostTokens));
+  }
+  if (options.out.empty()) throw UsageError("--out: expected the name of a folder");
+}
+
+// Nanoseconds since 1970; 0 if it cannot be had.
+std::int64_t modification_time(const fs::path& path) {
+  std::error_code code;
+  const fs::file_time_type time = fs::last_write_time(path, code);
+  if (code) return 0;
+  const auto since_1970 = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since_1970).count();
+}
+
+// All that the shards depend on.
+Json describe(const PrepareOptions& options, const std::vector<SourceFile>& files) {
+  Json sources = Json::array();
+  for (const SourceFile& file : files) {
+    Json row = {{"name", file.path.string()}};
+    if (file.path != "-") {
+      row["bytes"] = file.bytes;
+      row["modified"] = modification_time(file.path);
+    }
+    sources.push_back(std::move(row));
+  }
+  return {{"sources", std::move(sources)},
+          {"text_field", options.source.text_field},
+          {"format", source_format_name(options.source.format)},
+          {"split_blank_lines", options.source.split_blank_lines},
+          {"skip_bad_rows", options.source.skip_bad_rows},
+          {"val_fraction", options.val_fraction},
+          {"shard_tokens", options.shard_tokens}};
+}
+
+// What `out` holds if it is the result of this preparation, nothing if it is not there; throws otherwise.
+std::optional<DatasetInfo> find_finished(const PrepareOptions& options, const Json& preparation,
+                                         const std::string& fingerprint) {
+  if (!fs::exists(fs::symlink_status(options.out))) return std::nullopt;
+  const char* hint = "give another --out, or remove the folder first";
+  const bool is_folder = fs::is_directory(options.out);
+  if (is_folder && fs::is_empty(options.out)) {
+    std::error_code code;
+    if (!fs::remove(options.out, code)) {
+      throw Error(fmt::format("cannot replace the empty folder {}: {}", options.out.string(), code.message()), hint);
+    }
+    return std::nullopt;
+  }
+  if (!is_folder || !fs::exists(options.out / kDatasetFile)) {
+    throw Error(fmt::format("{} exists already and is no prepared corpus", options.out.string()), hint);
+  }
+  const DataDir dir = open_data_dir(options.out);
+  std::vector<std::string> differences;
+  if (dir.info->tokenizer_fingerprint != fingerprint) differences.emplace_back("tokenizer");
+  for (const auto& [key, value] : preparation.items()) {
+    if (!dir.info->preparation.is_object() || dir.info->preparation.value(key, Json()) != value) {
+      differences.push_back(key);
+    }
+  }
+  const bool has_stdin = std::ranges::count(options.sources, "-") > 0;
+  if (has_stdin) differences.emplace_back("standard input");
+  if (differences.empty()) return dir.info;
+  throw Error(fmt::format("{} exists already and was prepared from something else ({})", options.out.string(),
+                          fmt::join(differences, ", ")),
+              hint);
+}
+
+// Reads, has encoded and writes; one object for one preparation.
+class Preparation {
+ public:
+  Preparation(const PrepareOptions& options, const text::Tokenizer& tokenizer, std::vector<SourceFile> files,
+              const fs::path& folder, Log& log)
+      : options_(options),
+        tokenizer_(tokenizer),
+        end_of_text_(*tokenizer.end_of_text()),
+        source_(std::move(files), options.source),
+        train_(folder, "train", formats::token_width_for(tokenizer.vocab_size()), options.shard_tokens),
+        val_(folder, "val", formats::token_width_for(tokenizer.vocab_size()), options.shard_tokens),
+        progress_(log, {.label = "prepare", .unit = "bytes", .total = source_.total_bytes()}) {}
+
+  void run() {
+    const int threads = resolve_thread_count(options_.threads);
+    OrderedWorkers<TextBatch, EncodedBatch> workers([this](TextBatch& batch) { return encode(batch); }, threads,
+                                                    2 * static_cast<std::size_t>(threads) + 2);
+    for (TextBatch batch = read_batch(); !batch.pieces.empty(); batch = read_batch()) {
+      if (workers.full()) write(workers.pop());
+      workers.push(std::move(batch));
+      throw_if_interrupted();
+      progress_.update(source_.consumed_bytes(),
+                       format_count(static_cast<double>(train_.tokens() + val_.tokens())) + " tokens");
+    }
+    while (!workers.empty()) {
+      write(workers.pop());
+      throw_if_interrupted();
+    }
+    train_.finish();
+    val_.finish();
+  }
+
+  SplitCounts counts(bool is_validation) const {
+    const ShardSetWriter& set = is_validation ? val_ : train_;
+    SplitCounts counts = is_validation ? val_counts_ : train_counts_;
+    counts.tokens = set.tokens();
+    counts.shards = set.shards();
+    return counts;
+  }
+
+  const SourceCounts& source_counts() const { return source_.counts(); }
+
+ private:
+  TextBatch read_batch() {
+    TextBatch batch;
+    while (batch.bytes < kBatchBytes) {
+      SplitPiece next;
+      if (!source_.next(next.piece)) break;
+      // The first document stays in the training part, so that this is never empty.
+      if (next.piece.starts_document) {
+        is_validation_ = source_.counts().documents > 1 && goes_to_validation(next.piece.text, options_.val_fraction);
+      }
+      next.is_validation = is_validation_;
+      SplitCounts& counts = is_validation_ ? val_counts_ : train_counts_;
+      counts.documents += next.piece.starts_document ? 1 : 0;
+      counts.bytes += next.piece.text.size();
+      batch.bytes += next.piece.text.size();
+      batch.pieces.push_back(std::move(next));
+    }
+    return batch;
+  }
+
+  EncodedBatch encode(const TextBatch& batch) const {
+    EncodedBatch tokens;
+    tokens.train.reserve(batch.bytes / 3);
+    for (const SplitPiece& part : batch.pieces) {
+      std::vector<std::int32_t>& ids = part.is_validation ? tokens.val : tokens.train;
+      if (part.piece.starts_document) ids.push_back(end_of_text_);
+      tokenizer_.encode_append(part.piece.text, ids);
+    }
+    return tokens;
+  }
+
+  void write(const EncodedBatch& tokens) {
+    train_.append(tokens.train);
+    val_.append(tokens.val);
+  }
+
+  const PrepareOptions& options_;
+  const text::Tokenizer& tokenizer_;
+  std::int32_t end_of_text_;
+  DocumentSource source_;
+  ShardSetWriter train_, val_;
+  SplitCounts train_counts_, val_counts_;  // documents and bytes; tokens are counted where they are written
+  bool is_validation_ = false;             // of the document at hand
+  Progress progress_;
+};
+
+}  // namespace
+
+bool goes_to_validation(std::string_view text, double val_fraction) {
+  // Eight bytes at a time: this runs on the one thread that reads.
+  std::uint64_t hash = text.size();
+  for (; !text.empty(); text.remove_prefix(std::min<std::size_t>(text.size(), 8))) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data(), std::min<std::size_t>(text.size(), 8));
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return RandomStream(hash, "validation split").uniform_at(0) < val_fraction;
+}
+
+PrepareResult prepare(const PrepareOptions& options, Log& log) {
+  check_options(options);
+  const auto start = std::chrono::steady_clock::now();
+  const text::Tokenizer tokenizer = text::Tokenizer::load(options.tokenizer);
+  if (!tokenizer.end_of_text()) {
+    throw Error(fmt::format("{}: the tokenizer has no <|endoftext|> token, which starts each document",
+                            options.tokenizer.string()),
+                "make one with: crope tokenizer train");
+  }
+  std::vector<SourceFile> files = find_sources(options.sources, options.source.format);
+  PrepareResult result;
+  const Json preparation = describe(options, files);
+  if (const auto finished = find_finished(options, preparation, tokenizer.fingerprint())) {
+    result.info = *finished;
+    result.was_there = true;
+    return result;
+  }
+
+  AtomicDirectory folder(options.out);
+  Preparation run(options, tokenizer, std::move(files), folder.working_path(), log);
+  run.run();
+  result.counts = run.source_counts();
+  if (result.counts.documents == 0) {
+    throw Error(fmt::format("no documents with text were found in {}", fmt::join(options.sources, ", ")));
+  }
+  result.info = {.tokenizer_fingerprint = tokenizer.fingerprint(),
+                 .vocab_size = tokenizer.vocab_size(),
+                 .end_of_text = tokenizer.end_of_text(),
+                 .width = formats::token_width_for(tokenizer.vocab_size()),
+                 .train = run.counts(/*is_validation=*/false),
+                 .val = run.counts(/*is_validation=*/true),
+                 .preparation = preparation};
+  const bool is_folder = fs::is_directory(options.tokenizer);
+  write_file(folder.working_path() / kTokenizerFile,
+             read_file(is_folder ? options.tokenizer / kTokenizerFile : options.tokenizer));
+  write_json(folder.working_path() / kDatasetFile, to_json(result.info));
+  folder.commit();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace crope::data

@@ -1,0 +1,127 @@
+#include "crope/data/token_loader.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "crope/base/error.h"
+#include "crope/data/row_permutation.h"
+
+namespace crope::data {
+namespace {
+
+std::uint64_t whole_number(const Json& json, const char* key, const std::string& origin) {
+  const auto field = json.find(key);
+  if (field == json.end() || !field->is_number_unsigned()) {
+    throw Error(fmt::format("{}: '{}' should be a whole number", origin, key));
+  }
+  return field->get<std::uint64_t>();
+}
+
+void check_same(const char* what, const std::string& expected, const std::string& found) {
+  if (expected == found) return;
+  throw Error(fmt::format("the run was started with {} {}, this is {}", what, found, expected),
+              "continue with the same data and settings, or start a new run");
+}
+
+}  // namespace
+
+RowOrder parse_row_order(const std::string& name) {
+  if (name == "sequential") return RowOrder::sequential;
+  if (name == "shuffled") return RowOrder::shuffled;
+  throw UsageError(fmt::format("order of rows '{}': expected sequential or shuffled", name));
+}
+
+std::string row_order_name(RowOrder order) {
+  return order == RowOrder::sequential ? "sequential" : "shuffled";
+}
+
+Json to_json(const LoaderState& state) {
+  return {{"position", state.position},
+          {"order", row_order_name(state.order)},
+          {"seed", state.seed},
+          {"corpus_tokens", state.corpus_tokens},
+          {"seq_len", static_cast<std::uint64_t>(state.seq_len)}};
+}
+
+LoaderState loader_state_from_json(const Json& json, const std::string& origin) {
+  if (!json.is_object()) throw Error(fmt::format("{}: expected an object, found {}", origin, json.type_name()));
+  const auto order = json.find("order");
+  if (order == json.end() || !order->is_string()) throw Error(fmt::format("{}: 'order' should be a string", origin));
+  return {.position = whole_number(json, "position", origin),
+          .order = parse_row_order(order->get<std::string>()),
+          .seed = whole_number(json, "seed", origin),
+          .corpus_tokens = whole_number(json, "corpus_tokens", origin),
+          .seq_len = static_cast<std::int64_t>(whole_number(json, "seq_len", origin))};
+}
+
+TokenLoader::TokenLoader(std::shared_ptr<const TokenRows> rows, const LoaderOptions& options)
+    : rows_(std::move(rows)), options_(options) {
+  if (options.world_size < 1 || options.rank < 0 || options.rank >= options.world_size) {
+    throw UsageError(fmt::format("rank {} of {}", options.rank, options.world_size));
+  }
+  if (options.batch_rows < 1 || options.batch_rows % options.world_size != 0) {
+    throw UsageError(
+        fmt::format("a batch of {} rows cannot be shared evenly by {} ranks", options.batch_rows, options.world_size),
+        "choose a --batch-size that is a multiple of the number of ranks");
+  }
+  const auto needed = static_cast<std::uint64_t>(options.batch_rows);
+  if (rows_->size() < needed) {
+    const auto T = static_cast<std::uint64_t>(rows_->seq_len());
+    throw Error(fmt::format("too few tokens: a batch of {} rows of sequence length {} needs {}, {} found", needed, T,
+                            needed * T + 1, rows_->tokens()),
+                "prepare more text, or use a smaller --batch-size or --seq-len");
+  }
+}
+
+TokenBatch TokenLoader::read(std::uint64_t position) const {
+  const std::uint64_t n = rows_->size();
+  const auto length = static_cast<std::size_t>(rows_->seq_len()) + 1;
+  const std::int64_t share = options_.batch_rows / options_.world_size;
+  TokenBatch batch{.rows = share, .tokens = std::vector<std::int64_t>(static_cast<std::size_t>(share) * length)};
+  const std::uint64_t first = position + static_cast<std::uint64_t>(options_.rank * share);
+  std::optional<RowPermutation> permutation;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(share); ++i) {
+    const std::uint64_t place = first + i;
+    std::uint64_t row = place % n;
+    if (options_.order == RowOrder::shuffled) {
+      if (!permutation || row == 0) permutation.emplace(n, options_.seed, place / n);
+      row = (*permutation)(row);
+    }
+    rows_->read(row, std::span(batch.tokens).subspan(i * length, length));
+  }
+  return batch;
+}
+
+TokenBatch TokenLoader::next() {
+  TokenBatch batch = ahead_.valid() ? ahead_.get() : read(position_);
+  position_ += static_cast<std::uint64_t>(options_.batch_rows);
+  ahead_ = std::async(std::launch::async, [this, position = position_] { return read(position); });
+  return batch;
+}
+
+LoaderState TokenLoader::state() const {
+  return {.position = position_,
+          .order = options_.order,
+          .seed = options_.seed,
+          .corpus_tokens = rows_->tokens(),
+          .seq_len = rows_->seq_len()};
+}
+
+void TokenLoader::restore(const LoaderState& state) {
+  check_same("a corpus of tokens", std::to_string(rows_->tokens()), std::to_string(state.corpus_tokens));
+  check_same("sequence length", std::to_string(rows_->seq_len()), std::to_string(state.seq_len));
+  check_same("order", row_order_name(options_.order), row_order_name(state.order));
+  if (options_.order == RowOrder::shuffled) {
+    check_same("seed", std::to_string(options_.seed), std::to_string(state.seed));
+  }
+  ahead_ = {};  // waits for the reading thread, and drops what it read
+  position_ = state.position;
+}
+
+double TokenLoader::epoch() const {
+  return static_cast<double>(position_) / static_cast<double>(rows_->size());
+}
+
+}  // namespace crope::data

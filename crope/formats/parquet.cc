@@ -1,0 +1,173 @@
+#include "crope/formats/parquet.h"
+
+#include <arrow/array.h>
+#include <arrow/io/file.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/file_reader.h>
+#include <parquet/properties.h>
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "crope/base/error.h"
+
+namespace crope::formats {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::int64_t kBatchRows = 256;
+constexpr std::int64_t kPageBufferBytes = std::int64_t{1} << 20;
+
+[[noreturn]] void fail(const fs::path& path, std::string_view what) {
+  // Arrow appends its own source lines to some messages.
+  throw Error(fmt::format("{}: {}", path.string(), what.substr(0, what.find('\n'))),
+              "the file is damaged or no Parquet file: fetch or write it again");
+}
+
+void check(const fs::path& path, const arrow::Status& status) {
+  if (!status.ok()) fail(path, status.message());
+}
+
+template <typename T>
+T take(const fs::path& path, arrow::Result<T> result) {
+  check(path, result.status());
+  return std::move(result).ValueUnsafe();
+}
+
+bool holds_strings(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DICTIONARY) {
+    return holds_strings(*static_cast<const arrow::DictionaryType&>(type).value_type());
+  }
+  return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type.id());
+}
+
+std::string_view string_at(const arrow::Array& array, std::int64_t i) {
+  switch (array.type_id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY:
+      return static_cast<const arrow::BinaryArray&>(array).GetView(i);
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+      return static_cast<const arrow::LargeBinaryArray&>(array).GetView(i);
+    case arrow::Type::STRING_VIEW:
+    case arrow::Type::BINARY_VIEW:
+      return static_cast<const arrow::BinaryViewArray&>(array).GetView(i);
+    default: {
+      const auto& encoded = static_cast<const arrow::DictionaryArray&>(array);
+      return string_at(*encoded.dictionary(), encoded.GetValueIndex(i));
+    }
+  }
+}
+
+}  // namespace
+
+struct ParquetColumn::State {
+  fs::path path;
+  std::unique_ptr<parquet::arrow::FileReader> file;
+  std::unique_ptr<arrow::RecordBatchReader> batches;
+  std::shared_ptr<arrow::RecordBatch> batch;
+  std::int64_t row = 0;  // the next one of the batch
+  std::uint64_t rows = 0, rows_read = 0, nulls = 0;
+
+  void open(const std::string& column) {
+    parquet::ReaderProperties properties = parquet::default_reader_properties();
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(kPageBufferBytes);
+    parquet::ArrowReaderProperties arrow_properties;
+    arrow_properties.set_batch_size(kBatchRows);
+    arrow_properties.set_pre_buffer(false);
+    arrow_properties.set_use_threads(false);
+    parquet::arrow::FileReaderBuilder builder;
+    check(path, builder.Open(take(path, arrow::io::ReadableFile::Open(path.string())), properties));
+    builder.properties(arrow_properties);
+    check(path, builder.Build(&file));
+    rows = static_cast<std::uint64_t>(file->parquet_reader()->metadata()->num_rows());
+    select(column);
+  }
+
+  void select(const std::string& column) {
+    std::shared_ptr<arrow::Schema> schema;
+    check(path, file->GetSchema(&schema));
+    const std::shared_ptr<arrow::Field> field = schema->GetFieldByName(column);
+    if (field == nullptr) {
+      throw Error(fmt::format("{}: there is no column '{}'; there are: {}", path.string(), column,
+                              fmt::join(schema->field_names(), ", ")),
+                  "name one of them with --text-field");
+    }
+    if (!holds_strings(*field->type())) {
+      throw Error(fmt::format("{}: the column '{}' holds {}, expected strings", path.string(), column,
+                              field->type()->ToString()));
+    }
+    const int leaf = file->parquet_reader()->metadata()->schema()->ColumnIndex(column);
+    if (leaf < 0) fail(path, fmt::format("the column '{}' has no data", column));
+    std::vector<int> row_groups(static_cast<std::size_t>(file->num_row_groups()));
+    std::iota(row_groups.begin(), row_groups.end(), 0);
+    batches = take(path, file->GetRecordBatchReader(row_groups, {leaf}));
+  }
+
+  std::optional<std::string_view> next() {
+    while (true) {
+      while (batch != nullptr && row < batch->num_rows()) {
+        const arrow::Array& values = *batch->column(0);
+        const std::int64_t at = row++;
+        ++rows_read;
+        if (values.IsValid(at)) return string_at(values, at);
+        ++nulls;
+      }
+      check(path, batches->ReadNext(&batch));
+      row = 0;
+      if (batch != nullptr) {
+        check(path, batch->ValidateFull());
+        continue;
+      }
+      if (rows_read != rows) fail(path, fmt::format("{} rows were announced, {} found", rows, rows_read));
+      return std::nullopt;
+    }
+  }
+};
+
+ParquetColumn::ParquetColumn(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ParquetColumn::ParquetColumn(ParquetColumn&&) noexcept = default;
+ParquetColumn::~ParquetColumn() = default;
+
+ParquetColumn ParquetColumn::open(const fs::path& path, const std::string& column) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  try {
+    state->open(column);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {  // Parquet reports some damage by its own exceptions
+    fail(path, e.what());
+  }
+  return ParquetColumn(std::move(state));
+}
+
+std::optional<std::string_view> ParquetColumn::next() {
+  try {
+    return state_->next();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    fail(state_->path, e.what());
+  }
+}
+
+std::uint64_t ParquetColumn::rows() const {
+  return state_->rows;
+}
+
+std::uint64_t ParquetColumn::rows_read() const {
+  return state_->rows_read;
+}
+
+std::uint64_t ParquetColumn::nulls() const {
+  return state_->nulls;
+}
+
+}  // namespace crope::formats
