@@ -16,5 +16,6 @@ struct Command {
 extern const Command kParamsCommand;
 extern const Command kInfoCommand;
 extern const Command kScoreCommand;
+extern const Command kDataCommand;
 
 }  // namespace crope::cli

@@ -21,7 +21,7 @@ using namespace crope;
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
-const std::array kCommands = {&cli::kParamsCommand, &cli::kInfoCommand, &cli::kScoreCommand};
+const std::array kCommands = {&cli::kParamsCommand, &cli::kInfoCommand, &cli::kScoreCommand, &cli::kDataCommand};
 
 int report(int status, const std::string& message, const std::string& hint) {
   fmt::print(stderr, "error: {}\n", message);

@@ -1,0 +1,3 @@
+#include "crope/data/world_draw.h"
+
+#include <gtest/gtest.h>
