@@ -33,6 +33,19 @@ class FreshDraw {
   std::unordered_set<std::uint64_t> used_;
 };
 
+// Places for the answers: each of the four once in any four items from the start, in random order.
+class AnswerPlaces {
+ public:
+  std::size_t next(RandomStream& random) {
+    if (count_++ % kChoices == 0) shuffle(places_, random);
+    return places_[(count_ - 1) % kChoices];
+  }
+
+ private:
+  std::array<std::size_t, kChoices> places_ = {0, 1, 2, 3};
+  std::size_t count_ = 0;
+};
+
 bool has_capital(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
@@ -74,28 +87,31 @@ Benchmarks make_benchmarks(std::uint64_t seed, const BenchmarkSizes& sizes) {
   FreshDraw draw;
 
   RandomStream hellaswag(seed, "synthetic_world.hellaswag");
+  AnswerPlaces places;
   for (std::int64_t i = 0; i < sizes.hellaswag_items; ++i) {
     const Story story = draw.story("", hellaswag);
     const bool asks_two = story.is_paired && one_in(3, hellaswag);
     Question question = asks_two ? draw_pair(story, hellaswag) : pick(story.questions, hellaswag);
-    shuffle_choices(question, hellaswag);
+    place_answer(question, places.next(hellaswag), hellaswag);
     benchmarks.hellaswag.push_back(hellaswag_item(i, story, question));
   }
 
   RandomStream mmlu(seed, "synthetic_world.mmlu");
-  const auto add_mmlu = [&](std::string_view subject, std::vector<Json>& to) {
+  AnswerPlaces dev_places, test_places;
+  const auto add_mmlu = [&](std::string_view subject, std::vector<Json>& to, AnswerPlaces& to_places) {
     const Story story = draw.story(subject, mmlu);
     Question question = pick(story.questions, mmlu);
-    shuffle_choices(question, mmlu);
+    place_answer(question, to_places.next(mmlu), mmlu);
     to.push_back(mmlu_item(story, question));
   };
   const auto subjects = static_cast<std::int64_t>(story_subjects().size());
   for (std::int64_t s = 0; s < subjects; ++s) {
     const std::string_view subject = story_subjects()[static_cast<std::size_t>(s)];
-    for (std::int64_t i = 0; i < kDevItemsPerSubject; ++i) add_mmlu(subject, benchmarks.mmlu_dev);
+    for (std::int64_t i = 0; i < kDevItemsPerSubject; ++i) add_mmlu(subject, benchmarks.mmlu_dev, dev_places);
     // The shares of all subjects differ by one at most.
     const std::int64_t end = sizes.mmlu_items * (s + 1) / subjects;
-    while (static_cast<std::int64_t>(benchmarks.mmlu_test.size()) < end) add_mmlu(subject, benchmarks.mmlu_test);
+    while (static_cast<std::int64_t>(benchmarks.mmlu_test.size()) < end)
+      add_mmlu(subject, benchmarks.mmlu_test, test_places);
   }
 
   RandomStream gsm8k(seed, "synthetic_world.gsm8k");

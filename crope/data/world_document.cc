@@ -52,7 +52,7 @@ void write_continuation(std::string_view, RandomStream& random, std::string& out
 void write_choice(std::string_view subject, RandomStream& random, std::string& out) {
   const Story story = draw_story(subject, Side::training, random);
   Question question = pick_question(story, random);
-  shuffle_choices(question, random);
+  place_answer(question, random.below(kChoices), random);
   out += choice_prompt(story, question);
   out += ' ';
   out += static_cast<char>('A' + question.answer);

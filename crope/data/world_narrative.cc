@@ -200,12 +200,9 @@ std::string tell_day(RandomStream& random) {
 }
 
 std::string tell_facts(RandomStream& random) {
-  constexpr Relation kRelations[] = {Relation::effect,       Relation::food_group, Relation::sky,
-                                     Relation::landscape,    Relation::animal_use, Relation::animal_sound,
-                                     Relation::opposite_way, Relation::next_day};
   constexpr std::string_view kHeadings[] = {"This is about {topic}.", "Let us talk about {topic}.",
                                             "Here is something to know about {topic}."};
-  const Relation relation = pick(kRelations, random);
+  const auto relation = static_cast<Relation>(1 + random.below(kRelationCount - 1));
   const Phrase topic{topic_of(relation)};
   std::string text = expand(pick(kHeadings, random), {{"topic", &topic}}, Start::sentence);
   std::vector<const Fact*> facts;

@@ -2,181 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "crope/data/world_grammar.h"
+#include "crope/data/world_problem_kinds.h"
 
 namespace crope::data {
 namespace {
 
-struct Range {
-  int low, high;
-};
-
-// One calculation. The operands are 'a', 'b', 'c' (given), 'r' (the result of the step before) or a digit.
-struct Step {
-  char left, operation, right;
-  std::string_view text;  // {x} and {y} are the operands, {r} the result
-};
-
-struct ProblemKind {
-  std::string_view name;
-  std::string_view text;  // {a} {b} {c} are given; {who} {other} {thing} {box} {animal} {beast} are drawn
-  std::string_view question;
-  std::string_view stem;    // begins the sentence that `answer` ends
-  std::string_view answer;  // of {r}
-  Range a, b, c;
-  std::vector<Step> steps;
-};
-
 constexpr Phrase kCent = {"cent", "cents"}, kPage = {"page", "pages"}, kYear = {"year", "years"},
                  kDay = {"day", "days"};
-
-const std::vector<ProblemKind> kKinds = {
-    {"get",
-     "{who} has {a thing}. {other} gives {who:him} {b} more.",
-     "How many {thing:s} does {who} have now?",
-     "now {who} has",
-     "{r thing}",
-     {2, 15},
-     {2, 12},
-     {0, 0},
-     {{'a', '+', 'b', "{who} has {x} + {y} = {r thing} now."}}},
-    {"give",
-     "{who} has {a thing}. {who:he} gives {b} of them to {other}.",
-     "How many {thing:s} does {who} have left?",
-     "now {who} has",
-     "{r thing}",
-     {4, 20},
-     {2, 15},
-     {0, 0},
-     {{'a', '-', 'b', "{who} has {x} - {y} = {r thing} left."}}},
-    {"boxes",
-     "There are {a box}. In each {box} there are {b thing}.",
-     "How many {thing:s} are there?",
-     "there are",
-     "{r thing}",
-     {2, 9},
-     {2, 6},
-     {0, 0},
-     {{'a', '*', 'b', "There are {x} * {y} = {r thing}."}}},
-    {"find_and_lose",
-     "{who} has {a thing}. {who:he} finds {b} more. Then {who:he} loses {c} of them.",
-     "How many {thing:s} does {who} have now?",
-     "now {who} has",
-     "{r thing}",
-     {2, 12},
-     {2, 10},
-     {2, 9},
-     {{'a', '+', 'b', "First {who} has {x} + {y} = {r thing}."},
-      {'r', '-', 'c', "Then {who:he} has {x} - {y} = {r thing}."}}},
-    {"more_than",
-     "{who} has {a thing}. {other} has {b} more than {who}.",
-     "How many {thing:s} do they have together?",
-     "together they have",
-     "{r thing}",
-     {2, 10},
-     {2, 8},
-     {0, 0},
-     {{'a', '+', 'b', "{other} has {x} + {y} = {r thing}."},
-      {'a', '+', 'r', "Together they have {x} + {y} = {r thing}."}}},
-    {"twice",
-     "{who} has {a thing}. {other} has twice as many.",
-     "How many {thing:s} do they have together?",
-     "together they have",
-     "{r thing}",
-     {2, 12},
-     {0, 0},
-     {0, 0},
-     {{'a', '*', '2', "{other} has {x} * {y} = {r thing}."},
-      {'a', '+', 'r', "Together they have {x} + {y} = {r thing}."}}},
-    {"price",
-     "One {thing} costs {a cent}. {who} buys {b thing}.",
-     "How many cents does {who} pay?",
-     "{who} pays",
-     "{r cent}",
-     {2, 9},
-     {2, 6},
-     {0, 0},
-     {{'a', '*', 'b', "{who} pays {x} * {y} = {r cent}."}}},
-    {"change",
-     "{who} has {a cent}. {who:he} buys {b thing} for {c cent} each.",
-     "How many cents does {who} have left?",
-     "now {who} has",
-     "{r cent}",
-     {10, 40},
-     {2, 6},
-     {2, 6},
-     {{'b', '*', 'c', "{who} pays {x} * {y} = {r cent}."}, {'a', '-', 'r', "{who:he} has {x} - {y} = {r cent} left."}}},
-    {"share",
-     "{who} has {a thing}. {who:he} puts the same number of them into each of {b box}.",
-     "How many {thing:s} are in each {box}?",
-     "each {box} holds",
-     "{r thing}",
-     {4, 36},
-     {2, 6},
-     {0, 0},
-     {{'a', '/', 'b', "There are {x} / {y} = {r thing} in each {box}."}}},
-    {"farm",
-     "There are {a animal} and {b beast} on the farm. Then {c} of the animals run away.",
-     "How many animals are left on the farm?",
-     "the number of animals left is",
-     "{r}",
-     {2, 10},
-     {2, 10},
-     {2, 9},
-     {{'a', '+', 'b', "First there are {x} + {y} = {r} animals."},
-      {'r', '-', 'c', "Then there are {x} - {y} = {r} animals left."}}},
-    {"pages",
-     "{who} reads {a page} a day. {who:he} reads for {b day}.",
-     "How many pages does {who} read?",
-     "{who} reads",
-     "{r page}",
-     {2, 9},
-     {2, 7},
-     {0, 0},
-     {{'a', '*', 'b', "{who} reads {x} * {y} = {r page}."}}},
-    {"ages",
-     "{who} is {a year} old. {other} is {b year} older.",
-     "How old will {other} be in {c year}?",
-     "the age of {other} will then be",
-     "{r}",
-     {2, 10},
-     {2, 8},
-     {2, 8},
-     {{'a', '+', 'b', "{other} is {x} + {y} = {r year} old."},
-      {'r', '+', 'c', "Then {other:he} will be {x} + {y} = {r year} old."}}},
-    {"boxes_and_more",
-     "{who} has {a box} with {b thing} in each. {other} gives {who:him} {c} more {thing:s}.",
-     "How many {thing:s} does {who} have now?",
-     "now {who} has",
-     "{r thing}",
-     {2, 6},
-     {2, 6},
-     {2, 9},
-     {{'a', '*', 'b', "First {who} has {x} * {y} = {r thing}."},
-      {'r', '+', 'c', "Now {who:he} has {x} + {y} = {r thing}."}}},
-    {"difference",
-     "{who} has {a thing}. {other} has {b thing}.",
-     "How many more {thing:s} does {who} have than {other}?",
-     "the number more is",
-     "{r}",
-     {5, 20},
-     {2, 15},
-     {0, 0},
-     {{'a', '-', 'b', "{who} has {x} - {y} = {r} more than {other}."}}},
-    {"three_days",
-     "On Monday {who} finds {a thing}. On Tuesday {who:he} finds {b}, and on Wednesday {c}.",
-     "How many {thing:s} does {who} find in all?",
-     "in all {who} finds",
-     "{r thing}",
-     {2, 9},
-     {2, 9},
-     {2, 9},
-     {{'a', '+', 'b', "In two days {who} finds {x} + {y} = {r thing}."},
-      {'r', '+', 'c', "In all {who:he} finds {x} + {y} = {r thing}."}}},
-};
 
 // Nothing where the result is not a positive whole number.
 std::optional<int> calculate(int x, char operation, int y) {
@@ -215,89 +51,123 @@ std::optional<Numbers> draw_numbers(const ProblemKind& kind, RandomStream& rando
   return numbers;
 }
 
-struct Drawn {
-  Problem problem;
-  std::string stem;
-  std::array<std::string, kChoices> choices;
-  std::size_t choice = 0;
+bool is_given(const Numbers& numbers, int n) {
+  return n == numbers.a || n == numbers.b || n == numbers.c;
+}
+
+// Whether four numbers to choose from can be found, however many of them are smaller than the answer.
+bool has_room(const Numbers& numbers) {
+  constexpr int kLeast = static_cast<int>(kChoices) + 3;  // three smaller ones, and the three that are given
+  const int answer = numbers.steps.back().result;
+  return answer >= kLeast && !is_given(numbers, answer);
+}
+
+// The answer and the nearest numbers that are not given, in order: as many smaller ones as `answer_place` says.
+std::array<int, kChoices> choices_around(const Numbers& numbers, std::size_t answer_place) {
+  std::array<int, kChoices> choices;
+  choices[answer_place] = numbers.steps.back().result;
+  const auto next = [&](int n, int step) {
+    do n += step;
+    while (is_given(numbers, n));
+    return n;
+  };
+  for (std::size_t i = answer_place; i > 0; --i) choices[i - 1] = next(choices[i], -1);
+  for (std::size_t i = answer_place + 1; i < kChoices; ++i) choices[i] = next(choices[i - 1], 1);
+  return choices;
+}
+
+// A kind with its numbers and words.
+class Drawing {
+ public:
+  Drawing(const ProblemKind& kind, Numbers numbers, RandomStream& random);
+
+  Problem problem();
+  Question question(std::size_t answer_place);
+
+ private:
+  std::string fill(std::string_view pattern, Start start);
+
+  const ProblemKind& kind_;
+  Numbers numbers_;
+  std::vector<Slot> slots_;
+  Slot *x_, *y_, *result_;
 };
 
-Drawn draw_any(RandomStream& random, bool with_choices) {
-  const ProblemKind& kind = pick(kKinds, random);
-  std::optional<Numbers> numbers = draw_numbers(kind, random);
-  const auto is_taken = [&](int n) { return n == numbers->a || n == numbers->b || n == numbers->c; };
-  // With choices there must be room for three smaller numbers that the text does not have.
-  constexpr int kRoom = static_cast<int>(kChoices) + 3;
-  while (!numbers ||
-         (with_choices && (numbers->steps.back().result < kRoom || is_taken(numbers->steps.back().result)))) {
-    numbers = draw_numbers(kind, random);
-  }
+Drawing::Drawing(const ProblemKind& kind, Numbers numbers, RandomStream& random)
+    : kind_(kind), numbers_(std::move(numbers)) {
   Deck people(Pool::person, random), animals(Pool::animal, random);
-  std::array slots = {Slot{"who", people.take()},
-                      Slot{"other", people.take()},
-                      Slot{"thing", &pick(words_of(Pool::thing), random)},
-                      Slot{"box", &pick(words_of(Pool::container), random)},
-                      Slot{"animal", animals.take()},
-                      Slot{"beast", animals.take()},
-                      Slot{"cent", &kCent},
-                      Slot{"page", &kPage},
-                      Slot{"year", &kYear},
-                      Slot{"day", &kDay},
-                      Slot{"a", nullptr, numbers->a},
-                      Slot{"b", nullptr, numbers->b},
-                      Slot{"c", nullptr, numbers->c},
-                      Slot{"x"},
-                      Slot{"y"},
-                      Slot{"r"}};
-  const auto x = slots.end() - 3, y = slots.end() - 2, r = slots.end() - 1;
+  slots_ = {{"who", people.take()},
+            {"other", people.take()},
+            {"thing", &pick(words_of(Pool::thing), random)},
+            {"box", &pick(words_of(Pool::container), random)},
+            {"animal", animals.take()},
+            {"beast", animals.take()},
+            {"cent", &kCent},
+            {"page", &kPage},
+            {"year", &kYear},
+            {"day", &kDay},
+            {"a", nullptr, numbers_.a},
+            {"b", nullptr, numbers_.b},
+            {"c", nullptr, numbers_.c},
+            {"x"},
+            {"y"},
+            {"r", nullptr, numbers_.steps.back().result}};
+  x_ = &slots_[slots_.size() - 3];
+  y_ = &slots_[slots_.size() - 2];
+  result_ = &slots_[slots_.size() - 1];
+}
 
-  std::string text, question;
-  expand(kind.text, slots, Start::sentence, text);
-  expand(kind.question, slots, Start::sentence, question);
-  Fingerprint print(kind.name);
-  print.add({text, question});  // a kind is told in one way only: the words are the facts
-  Drawn drawn{.problem = {.kind = kind.name,
-                          .text = std::move(text),
-                          .question = std::move(question),
-                          .steps = {},
-                          .answer = 0,
-                          .fingerprint = print},
-              .stem = {},
-              .choices = {}};
-  Problem& problem = drawn.problem;
-  for (std::size_t i = 0; i < kind.steps.size(); ++i) {
-    const Numbers::Calculation& step = numbers->steps[i];
-    x->number = step.x;
-    y->number = step.y;
-    r->number = step.result;
-    expand(kind.steps[i].text, slots, Start::sentence, problem.steps.emplace_back());
-  }
-  problem.answer = r->number;
-  if (!with_choices) return drawn;
+std::string Drawing::fill(std::string_view pattern, Start start) {
+  std::string text;
+  expand(pattern, slots_, start, text);
+  return text;
+}
 
-  expand(kind.stem, slots, Start::fragment, drawn.stem);
-  drawn.choice = random.below(kChoices);  // so many of the others are smaller
-  for (std::size_t i = drawn.choice, n = static_cast<std::size_t>(problem.answer);; --i) {
-    while (is_taken(static_cast<int>(n))) --n;
-    r->number = static_cast<int>(n--);
-    expand(kind.answer, slots, Start::fragment, drawn.choices[i]);
-    if (i == 0) break;
+Problem Drawing::problem() {
+  Problem problem{.kind = kind_.name,
+                  .text = fill(kind_.text, Start::sentence),
+                  .question = fill(kind_.question, Start::sentence),
+                  .steps = {},
+                  .answer = numbers_.steps.back().result,
+                  .fingerprint = Fingerprint(kind_.name)};
+  problem.fingerprint.add({problem.text, problem.question});  // a kind is told in one way: the words are the facts
+  for (std::size_t i = 0; i < kind_.steps.size(); ++i) {
+    x_->number = numbers_.steps[i].x;
+    y_->number = numbers_.steps[i].y;
+    result_->number = numbers_.steps[i].result;
+    problem.steps.push_back(fill(kind_.steps[i].text, Start::sentence));
   }
-  int next = problem.answer + 1;
-  for (std::size_t i = drawn.choice + 1; i < kChoices; ++i) {
-    while (is_taken(next)) ++next;
-    r->number = next++;
-    expand(kind.answer, slots, Start::fragment, drawn.choices[i]);
+  return problem;
+}
+
+Question Drawing::question(std::size_t answer_place) {
+  Question question{.text = fill(kind_.question, Start::sentence),
+                    .stem = fill(kind_.stem, Start::fragment),
+                    .plain_stem = fill(kind_.stem, Start::fragment),
+                    .choices = {},
+                    .answer = answer_place};
+  const std::array<int, kChoices> numbers = choices_around(numbers_, answer_place);
+  for (std::size_t i = 0; i < kChoices; ++i) {
+    result_->number = numbers[i];
+    question.choices[i] = fill(kind_.answer, Start::fragment);
   }
-  return drawn;
+  return question;
+}
+
+Drawing draw(RandomStream& random, bool (*accept)(const Numbers&)) {
+  const ProblemKind& kind = pick(problem_kinds(), random);
+  for (;;) {
+    std::optional<Numbers> numbers = draw_numbers(kind, random);
+    if (numbers && accept(*numbers)) return Drawing(kind, std::move(*numbers), random);
+  }
 }
 
 }  // namespace
 
 Problem draw_problem(Side side, RandomStream& random) {
   for (;;) {
-    Drawn drawn = draw_any(random, /*with_choices=*/false);
-    if (drawn.problem.fingerprint.side() == side) return std::move(drawn.problem);
+    Problem problem = draw(random, [](const Numbers&) { return true; }).problem();
+    if (problem.fingerprint.side() == side) return problem;
   }
 }
 
@@ -308,19 +178,16 @@ std::string worked_answer(const Problem& problem) {
 }
 
 Story draw_counting(RandomStream& random) {
-  Drawn drawn = draw_any(random, /*with_choices=*/true);
+  Drawing drawing = draw(random, has_room);
+  Problem problem = drawing.problem();
   Story story{.kind = "counting",
               .activity = "Counting things",
               .subject = "elementary_mathematics",
-              .text = std::move(drawn.problem.text),
+              .text = std::move(problem.text),
               .questions = {},
               .is_paired = false,
-              .fingerprint = drawn.problem.fingerprint};
-  story.questions.push_back({.text = std::move(drawn.problem.question),
-                             .stem = drawn.stem,
-                             .plain_stem = drawn.stem,
-                             .choices = std::move(drawn.choices),
-                             .answer = drawn.choice});
+              .fingerprint = problem.fingerprint};
+  story.questions.push_back(drawing.question(random.below(kChoices)));
   return story;
 }
 

@@ -77,16 +77,12 @@ Question draw_pair(const Story& story, RandomStream& random) {
   return pair;
 }
 
-void shuffle_choices(Question& question, RandomStream& random) {
-  for (std::size_t i = kChoices; i > 1; --i) {
-    const std::size_t j = random.below(i);
-    std::swap(question.choices[i - 1], question.choices[j]);
-    if (question.answer == i - 1) {
-      question.answer = j;
-    } else if (question.answer == j) {
-      question.answer = i - 1;
-    }
-  }
+void place_answer(Question& question, std::size_t place, RandomStream& random) {
+  std::swap(question.choices[question.answer], question.choices[kChoices - 1]);
+  std::span<std::string> others(question.choices.data(), kChoices - 1);
+  shuffle(others, random);
+  std::swap(question.choices[place], question.choices[kChoices - 1]);
+  question.answer = place;
 }
 
 }  // namespace crope::data

@@ -42,6 +42,7 @@ Story draw_story(std::string_view subject, Side side, RandomStream& random);
 // made of the four values, each used once in each half.
 Question draw_pair(const Story& story, RandomStream& random);
 
-void shuffle_choices(Question& question, RandomStream& random);
+// Shuffles the choices so that the answer comes to `place`.
+void place_answer(Question& question, std::size_t place, RandomStream& random);
 
 }  // namespace crope::data

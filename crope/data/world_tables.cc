@@ -188,106 +188,47 @@ constexpr Cause kCauses[] = {
     {"{who} stepped on a stone", "so {who:his} foot hurt"},
 };
 
+// In the order of the enumerations.
+constexpr std::span<const Phrase> kPools[] = {{},       kPeople, kPlaces, kThings,  kContainers, kAnimals,
+                                              kColours, kDays,   kTimes,  kWeather, kOrdinals};
+
+struct RelationRow {
+  std::string_view topic;
+  std::span<const Fact> facts;
+  std::span<const std::string_view> statements;
+};
+constexpr RelationRow kRelations[] = {
+    {},
+    {"what happens and why", kEffects, kEffectStatements},
+    {"food", kFoodGroups, kFoodStatements},
+    {"the sky", kSky, kSkyStatements},
+    {"land and water", kLandscapes, kLandscapeStatements},
+    {"animals", kAnimalUses, kUseStatements},
+    {"what animals say", kAnimalSounds, kSoundStatements},
+    {"finding the way", kOppositeWays, kWayStatements},
+    {"the days of the week", kNextDays, kDayStatements},
+};
+
+const RelationRow& row_of(Relation relation) {
+  return kRelations[static_cast<std::size_t>(relation)];
+}
+
 }  // namespace
 
 std::span<const Phrase> words_of(Pool pool) {
-  switch (pool) {
-    case Pool::none:
-      return {};
-    case Pool::person:
-      return kPeople;
-    case Pool::place:
-      return kPlaces;
-    case Pool::thing:
-      return kThings;
-    case Pool::container:
-      return kContainers;
-    case Pool::animal:
-      return kAnimals;
-    case Pool::colour:
-      return kColours;
-    case Pool::day:
-      return kDays;
-    case Pool::time:
-      return kTimes;
-    case Pool::weather:
-      return kWeather;
-    case Pool::ordinal:
-      return kOrdinals;
-  }
-  return {};
+  return kPools[static_cast<std::size_t>(pool)];
 }
 
 std::span<const Fact> facts_of(Relation relation) {
-  switch (relation) {
-    case Relation::none:
-      return {};
-    case Relation::effect:
-      return kEffects;
-    case Relation::food_group:
-      return kFoodGroups;
-    case Relation::sky:
-      return kSky;
-    case Relation::landscape:
-      return kLandscapes;
-    case Relation::animal_use:
-      return kAnimalUses;
-    case Relation::animal_sound:
-      return kAnimalSounds;
-    case Relation::opposite_way:
-      return kOppositeWays;
-    case Relation::next_day:
-      return kNextDays;
-  }
-  return {};
+  return row_of(relation).facts;
 }
 
 std::span<const std::string_view> statements_of(Relation relation) {
-  switch (relation) {
-    case Relation::none:
-      return {};
-    case Relation::effect:
-      return kEffectStatements;
-    case Relation::food_group:
-      return kFoodStatements;
-    case Relation::sky:
-      return kSkyStatements;
-    case Relation::landscape:
-      return kLandscapeStatements;
-    case Relation::animal_use:
-      return kUseStatements;
-    case Relation::animal_sound:
-      return kSoundStatements;
-    case Relation::opposite_way:
-      return kWayStatements;
-    case Relation::next_day:
-      return kDayStatements;
-  }
-  return {};
+  return row_of(relation).statements;
 }
 
 std::string_view topic_of(Relation relation) {
-  switch (relation) {
-    case Relation::none:
-      return {};
-    case Relation::effect:
-      return "what happens and why";
-    case Relation::food_group:
-      return "food";
-    case Relation::sky:
-      return "the sky";
-    case Relation::landscape:
-      return "land and water";
-    case Relation::animal_use:
-      return "animals";
-    case Relation::animal_sound:
-      return "what animals say";
-    case Relation::opposite_way:
-      return "finding the way";
-    case Relation::next_day:
-      return "the days of the week";
-  }
-  return {};
+  return row_of(relation).topic;
 }
 
 std::span<const Phrase> deeds() {

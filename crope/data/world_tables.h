@@ -2,6 +2,7 @@
 // become sentences is in world_grammar.h.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -31,11 +32,11 @@ struct Fact {
 
 // Tables of facts. Within a table no two subjects are equal, but properties may be: apples and plums are fruits.
 enum class Relation { none, effect, food_group, sky, landscape, animal_use, animal_sound, opposite_way, next_day };
+inline constexpr std::size_t kRelationCount = 9;
 
 std::span<const Fact> facts_of(Relation relation);
 
-// A sentence that states a fact of the relation outside any story, of {subject} and {property}; several to choose
-// from. Empty where a fact is only ever told in stories.
+// Patterns of {subject} and {property} that state a fact of the relation outside any story.
 std::span<const std::string_view> statements_of(Relation relation);
 
 // What the relation is about: "the days of the week".
