@@ -30,7 +30,7 @@ void write_story(std::string_view, RandomStream& random, std::string& out) {
   Story story = draw_story("", Side::training, random);
   out += story.text;
   shuffle(story.questions, random);
-  const std::size_t count = std::min<std::size_t>(story.questions.size(), 1 + random.below(3));
+  const std::size_t count = std::min<std::size_t>(story.questions.size(), 2 + random.below(3));
   const bool is_asked = one_in(2, random);
   for (std::size_t i = 0; i < count; ++i) {
     if (is_asked) {
@@ -77,11 +77,11 @@ struct DocumentKind {
   Part write;
   std::uint64_t weight;
 };
-constexpr DocumentKind kDocumentKinds[] = {{write_story, 20},   {write_continuation, 22}, {write_choice, 30},
-                                           {write_problem, 14}, {write_day, 7},           {write_facts, 7}};
+constexpr DocumentKind kDocumentKinds[] = {{write_story, 26},   {write_continuation, 20}, {write_choice, 28},
+                                           {write_problem, 14}, {write_day, 6},           {write_facts, 6}};
 
 // A word takes about five and a half bytes.
-constexpr std::size_t kLeastBytes = 450, kMostBytes = 1150, kTooLong = 1500;
+constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1200;
 
 Part pick_part(RandomStream& random) {
   std::uint64_t total = 0;

@@ -12,7 +12,7 @@ namespace crope::data {
 namespace {
 
 constexpr Phrase kCent = {"cent", "cents"}, kPage = {"page", "pages"}, kYear = {"year", "years"},
-                 kDay = {"day", "days"};
+                 kDay = {"day", "days"}, kCreature = {"animal", "animals"};
 
 // Nothing where the result is not a positive whole number.
 std::optional<int> calculate(int x, char operation, int y) {
@@ -106,6 +106,7 @@ Drawing::Drawing(const ProblemKind& kind, Numbers numbers, RandomStream& random)
             {"page", &kPage},
             {"year", &kYear},
             {"day", &kDay},
+            {"creature", &kCreature},
             {"a", nullptr, numbers_.a},
             {"b", nullptr, numbers_.b},
             {"c", nullptr, numbers_.c},

@@ -20,7 +20,9 @@ struct Step {
 
 struct ProblemKind {
   std::string_view name;
-  std::string_view text;  // {a} {b} {c} are given; {who} {other} {thing} {box} {animal} {beast} are drawn
+  // {a} {b} {c} are given; {who} {other} {thing} {box} {animal} {beast} are drawn; {cent} {page} {year} {day} and
+  // {creature} are themselves.
+  std::string_view text;
   std::string_view question;
   std::string_view stem;    // begins the sentence that `answer` ends
   std::string_view answer;  // of {r}

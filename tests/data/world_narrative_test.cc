@@ -68,8 +68,9 @@ class Reader {
       const std::string who = subject(match[1]);
       if (!place_.contains(who)) place_[who] = match[2];
       EXPECT_EQ(place_[who], match[2].str()) << sentence;
-    } else if (is(R"(.*, so (\w+) .*)")) {
-      subject(match[1]);
+    } else if (is(R"((\w+) .*, so (\w+) .*)")) {
+      const bool is_cause_personal = pronoun_of(match[1]) != Pronoun::it;  // "Mia was hungry", not "It began to rain"
+      subject(match[is_cause_personal ? 1 : 2]);
     }
   }
 
