@@ -25,10 +25,16 @@ void append_closing(const Question& question, std::string& out) {
   out += '.';
 }
 
-// A story and what follows from it, said or asked.
+// A story and what follows from it, said or asked. Some are told twice: to find again what was said once is the first
+// thing a model learns that is more than counting words, and all the questions are built on it.
 void write_story(std::string_view, RandomStream& random, std::string& out) {
+  constexpr std::string_view kAgain[] = {" Tell it again! ", " Here it is once more. ", " Let us hear it again. "};
   Story story = draw_story("", Side::training, random);
   out += story.text;
+  if (one_in(3, random)) {
+    out += pick(kAgain, random);
+    out += story.text;
+  }
   shuffle(story.questions, random);
   const std::size_t count = std::min<std::size_t>(story.questions.size(), 2 + random.below(3));
   const bool is_asked = one_in(2, random);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "crope/data/world_draw.h"
@@ -60,7 +61,7 @@ class Day {
   void say(Patterns patterns, const Person& who, const Person* other, const Thing* thing);
   void act();
   void walk(Person& who);
-  void suffer(const Person& who);
+  void suffer(Person& who);
   void close();
   const Person* companion_of(const Person& who) const;
   Thing* thing_at(const Phrase* place);
@@ -71,7 +72,8 @@ class Day {
   std::array<Thing, kThingsOfADay> things_;
   std::size_t actor_ = 0;
   std::size_t walks_ = 0;
-  const Person* subject_ = nullptr;  // of the last sentence, where a pronoun can only mean that person
+  std::size_t last_cause_ = causes().size();  // the same thing does not happen twice running
+  const Person* subject_ = nullptr;           // of the last sentence, where a pronoun can only mean that person
   std::string text_;
 };
 
@@ -126,8 +128,10 @@ void Day::walk(Person& who) {
   if (const Person* other = companion_of(who)) say(kMeeting, who, other, nullptr);
 }
 
-void Day::suffer(const Person& who) {
-  const Cause& cause = pick(causes(), random_);
+void Day::suffer(Person& who) {
+  const std::size_t number = random_.below(causes().size());
+  if (std::exchange(last_cause_, number) == number) return walk(who);
+  const Cause& cause = causes()[number];
   const std::string pattern = std::string(cause.cause) + ", " + std::string(cause.effect) + ".";
   const std::string_view patterns[] = {pattern};
   say(patterns, who, nullptr, nullptr);

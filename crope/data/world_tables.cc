@@ -160,7 +160,7 @@ constexpr std::string_view kLandscapeStatements[] = {"{subject} is {property}.",
 constexpr std::string_view kUseStatements[] = {"{subject:a} {property}.", "An animal that {property} is {subject:a}.",
                                                "Every {subject} {property}."};
 constexpr std::string_view kSoundStatements[] = {"{subject:a} says {property}.", "The {subject} says {property}.",
-                                                 "If you hear {property}, there is {subject:a}."};
+                                                 "If something says {property}, it is {subject:a}."};
 constexpr std::string_view kWayStatements[] = {"{subject} is the opposite of {property}.",
                                                "If you walk {subject}, then {property} is behind you."};
 constexpr std::string_view kDayStatements[] = {"After {subject} comes {property}.",
