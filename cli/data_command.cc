@@ -7,6 +7,9 @@ namespace crope::cli {
 namespace {
 
 void declare(Flags& flags) {
+  Flags synth = flags.command("synth", "Write a small world as documents to train on, with three benchmarks",
+                              "crope data synth --documents 20000 --seed 1 --out out/world");
+  declare_data_synth(synth);
   Flags prepare = flags.command("prepare", "Tokenize documents into shards for training",
                                 "crope data prepare corpus.jsonl more/ --tokenizer out/tokenizer --out out/data");
   declare_data_prepare(prepare);
@@ -17,6 +20,6 @@ void declare(Flags& flags) {
 
 }  // namespace
 
-const Command kDataCommand = {"data", "Prepare and inspect corpora", "crope data prepare --help", declare};
+const Command kDataCommand = {"data", "Make, prepare and inspect corpora", "crope data prepare --help", declare};
 
 }  // namespace crope::cli

@@ -5,6 +5,7 @@
 
 namespace crope::cli {
 
+void declare_data_synth(Flags& flags);
 void declare_data_prepare(Flags& flags);
 void declare_data_inspect(Flags& flags);
 

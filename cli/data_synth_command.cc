@@ -1,0 +1,50 @@
+// crope data synth: the embedded corpus and its benchmarks.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/data_command.h"
+#include "crope/base/error.h"
+#include "crope/base/log.h"
+#include "crope/data/synthetic_world.h"
+
+namespace crope::cli {
+namespace {
+
+struct SynthFlags {
+  data::WorldOptions world;
+  std::int64_t seed = 1;
+  std::string out;
+  bool json = false;
+};
+
+void run(SynthFlags flags) {
+  if (flags.seed < 0) throw UsageError(fmt::format("--seed is {}, expected zero or more", flags.seed));
+  flags.world.seed = static_cast<std::uint64_t>(flags.seed);
+  Log log(stderr);
+  const Json summary = data::write_synthetic_world(flags.world, flags.out, log);
+  if (flags.json) {
+    fmt::print("{}\n", summary.dump());
+    return;
+  }
+  for (const auto& [name, value] : summary.items()) fmt::print("{:<20}{:>14}\n", name, value.dump());
+  fmt::print("{:<20}{}\n", "written to", flags.out);
+}
+
+}  // namespace
+
+void declare_data_synth(Flags& flags) {
+  const auto values = std::make_shared<SynthFlags>();
+  data::BenchmarkSizes& sizes = values->world.benchmarks;
+  flags.option("--documents", values->world.documents, "Training documents");
+  flags.option("--seed", values->seed, "The same seed gives the same bytes on every machine");
+  flags.option("--out", values->out, "Folder to make; it must not exist");
+  flags.require("--out");
+  flags.option("--hellaswag-items", sizes.hellaswag_items, "Items in the form of HellaSwag");
+  flags.option("--mmlu-items", sizes.mmlu_items, "Items in the form of MMLU, besides five a subject as examples");
+  flags.option("--gsm8k-items", sizes.gsm8k_items, "Problems in the form of GSM8K, besides as many as examples");
+  flags.option("--json", values->json, "Print the summary as one JSON object");
+  flags.run([values] { run(*values); });
+}
+
+}  // namespace crope::cli

@@ -1,0 +1,154 @@
+#include "crope/data/world_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "crope/data/world_grammar.h"
+#include "crope/data/world_narrative.h"
+
+namespace crope::data {
+namespace {
+
+// One part of a document. Parts are joined by blank lines.
+using Part = void (*)(std::string_view subject, RandomStream& random, std::string& out);
+
+const Question& pick_question(const Story& story, RandomStream& random) {
+  return pick(story.questions, random);
+}
+
+void append_closing(const Question& question, std::string& out) {
+  out += ' ';
+  append_capitalised(question.stem, out);
+  out += ' ';
+  out += question.choices[question.answer];
+  out += '.';
+}
+
+// A story and what follows from it, said or asked. Some are told twice: to find again what was said once is the first
+// thing a model learns that is more than counting words, and all the questions are built on it.
+void write_story(std::string_view, RandomStream& random, std::string& out) {
+  constexpr std::string_view kAgain[] = {" Tell it again! ", " Here it is once more. ", " Let us hear it again. "};
+  Story story = draw_story("", Side::training, random);
+  out += story.text;
+  if (one_in(3, random)) {
+    out += pick(kAgain, random);
+    out += story.text;
+  }
+  shuffle(story.questions, random);
+  const std::size_t count = std::min<std::size_t>(story.questions.size(), 2 + random.below(3));
+  const bool is_asked = one_in(2, random);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_asked) {
+      out += ' ';
+      out += story.questions[i].text;
+    }
+    append_closing(story.questions[i], out);
+  }
+}
+
+void write_continuation(std::string_view, RandomStream& random, std::string& out) {
+  const Story story = draw_story("", Side::training, random);
+  out += story.activity;
+  out += ": ";
+  out += story.text;
+  append_closing(story.is_paired && one_in(3, random) ? draw_pair(story, random) : pick_question(story, random), out);
+}
+
+void write_choice(std::string_view subject, RandomStream& random, std::string& out) {
+  const Story story = draw_story(subject, Side::training, random);
+  Question question = pick_question(story, random);
+  place_answer(question, random.below(kChoices), random);
+  out += choice_prompt(story, question);
+  out += ' ';
+  out += static_cast<char>('A' + question.answer);
+}
+
+void write_problem(std::string_view, RandomStream& random, std::string& out) {
+  const Problem problem = draw_problem(Side::training, random);
+  out += problem_prompt(problem);
+  out += ' ';
+  out += worked_answer(problem);
+}
+
+void write_day(std::string_view, RandomStream& random, std::string& out) {
+  out += tell_day(random);
+}
+
+void write_facts(std::string_view, RandomStream& random, std::string& out) {
+  out += tell_facts(random);
+}
+
+struct DocumentKind {
+  Part write;
+  std::uint64_t weight;
+};
+constexpr DocumentKind kDocumentKinds[] = {{write_story, 26},   {write_continuation, 20}, {write_choice, 28},
+                                           {write_problem, 14}, {write_day, 6},           {write_facts, 6}};
+
+// A word takes about five and a half bytes.
+constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1200;
+
+Part pick_part(RandomStream& random) {
+  std::uint64_t total = 0;
+  for (const DocumentKind& kind : kDocumentKinds) total += kind.weight;
+  std::uint64_t place = random.below(total);
+  for (const DocumentKind& kind : kDocumentKinds) {
+    if (place < kind.weight) return kind.write;
+    place -= kind.weight;
+  }
+  return write_story;
+}
+
+}  // namespace
+
+std::string story_context(const Story& story, const Question& question) {
+  std::string context = story.text + " ";
+  append_capitalised(question.stem, context);
+  return context;
+}
+
+std::string story_question(const Story& story, const Question& question) {
+  return story.text + " " + question.text;
+}
+
+std::string choice_heading(std::string_view subject) {
+  std::string words(subject);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return fmt::format("The following are multiple choice questions (with answers) about {}.\n\n", words);
+}
+
+std::string choice_prompt(const Story& story, const Question& question) {
+  std::string prompt = story_question(story, question);
+  for (std::size_t i = 0; i < kChoices; ++i) {
+    prompt += "\n";
+    prompt += static_cast<char>('A' + i);
+    prompt += ". ";
+    prompt += question.choices[i];
+  }
+  return prompt + "\nAnswer:";
+}
+
+std::string problem_prompt(const Problem& problem) {
+  return fmt::format("Question: {} {}\nAnswer:", problem.text, problem.question);
+}
+
+std::string make_document(std::uint64_t seed, std::uint64_t index) {
+  RandomStream random(seed, fmt::format("synthetic_world.document.{}", index));
+  const Part part = pick_part(random);
+  const std::string_view subject = pick(story_subjects(), random);
+  const std::size_t enough = kLeastBytes + random.below(kMostBytes - kLeastBytes);
+  std::string text;
+  text.reserve(enough + 512);
+  if (part == write_choice) text += choice_heading(subject);
+  std::size_t last = 0;  // the size of the part before
+  while (text.size() < enough && text.size() + last < kTooLong) {
+    const std::size_t begin = text.size();
+    if (last > 0) text += "\n\n";
+    part(subject, random, text);
+    last = text.size() - begin;
+  }
+  return text;
+}
+
+}  // namespace crope::data
