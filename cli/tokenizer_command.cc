@@ -9,12 +9,12 @@
 
 #include "cli/command.h"
 #include "cli/tokenizer_encode.h"
-#include "cli/training_text.h"
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/json.h"
 #include "crope/base/progress.h"
 #include "crope/base/threads.h"
+#include "crope/data/document_source.h"
 #include "crope/text/bpe_trainer.h"
 #include "crope/text/gpt2_files.h"
 #include "crope/text/tokenizer_json.h"
@@ -25,7 +25,8 @@ namespace {
 struct TrainFlags {
   std::vector<std::string> sources;
   std::string out;
-  std::string text_field = "text";
+  std::string format = "auto";
+  data::SourceOptions source;
   std::vector<std::string> special_tokens;
   std::int64_t vocab_size = 0;
   std::int64_t min_count = 1;
@@ -64,13 +65,16 @@ void train(const TrainFlags& flags) {
   text::check_options(options);
   AtomicDirectory folder(flags.out);
 
-  TrainingText source(flags.sources, flags.text_field);
+  data::DocumentSource source(data::find_sources(flags.sources, data::parse_source_format(flags.format)), flags.source);
   text::WordCounts words;
   {
     Progress progress(log, {.label = "count words", .unit = "bytes", .total = source.total_bytes()});
-    const auto next = [&](std::string& document) {
-      progress.update(source.bytes_read());
-      return source.next(document);
+    data::Piece piece;
+    const auto next = [&](std::string& text) {
+      progress.update(source.consumed_bytes());
+      if (!source.next(piece)) return false;
+      text.swap(piece.text);
+      return true;
     };
     words = text::count_words(next, options.special_tokens, resolve_thread_count(flags.threads));
   }
@@ -87,8 +91,8 @@ void train(const TrainFlags& flags) {
   text::write_tokenizer_files(folder.working_path(), vocabulary);
   folder.commit();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  print_result({{"documents", source.documents()},
-                {"bytes", source.bytes_read()},
+  print_result({{"documents", source.counts().documents},
+                {"bytes", source.counts().bytes},
                 {"distinct_words", words.words().size()},
                 {"seconds", std::round(elapsed.count() * 1000) / 1000}},
                flags.out, vocabulary, flags.json);
@@ -96,14 +100,17 @@ void train(const TrainFlags& flags) {
 
 void declare_train(Flags flags) {
   const auto values = std::make_shared<TrainFlags>();
-  flags.positional("source", values->sources, "Files of text (.txt), of JSON lines (.jsonl), or folders of them");
+  flags.positional("source", values->sources,
+                   "Files of text (.txt), of JSON lines (.jsonl, .gz, .zst), of Parquet, or folders of them");
   flags.option("--vocab-size", values->vocab_size, "Tokens in all, with special tokens and the 256 bytes");
   flags.require("--vocab-size");
   flags.option("--out", values->out, "Folder to make");
   flags.require("--out");
   flags.option("--special-token", values->special_tokens,
                "A special token besides <|endoftext|>; repeat for more. Ids from 0 in this order");
-  flags.option("--text-field", values->text_field, "The field of JSON lines that holds the text");
+  flags.option("--text-field", values->source.text_field, "The field of JSON lines or column that holds the text");
+  flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
+  flags.option("--skip-bad-rows", values->source.skip_bad_rows, "Leave rows without text out instead of stopping");
   flags.option("--min-count", values->min_count, "Merge no pair that occurs less often");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object");

@@ -14,12 +14,12 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/training_text.h"
 #include "crope/base/error.h"
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/base/progress.h"
 #include "crope/base/threads.h"
+#include "crope/formats/json_line.h"
 #include "crope/text/tokenizer.h"
 
 namespace crope::cli {
@@ -77,12 +77,19 @@ struct EncodeFlags {
   bool json = false;
 };
 
+std::string text_of_line(std::string_view line, const std::string& field, std::size_t line_number) {
+  std::string text;
+  if (formats::find_json_string(line, field, text).kind == formats::JsonFieldKind::string) return text;
+  throw Error(
+      fmt::format("standard input, line {}: expected a JSON object with a text in the field '{}'", line_number, field));
+}
+
 // The next lines of standard input, about kBatchBytes of them, as texts. Empty at the end.
 std::vector<std::string> read_batch(const std::string& field, std::size_t& line_number) {
   std::vector<std::string> texts;
   std::string line;
   for (std::size_t bytes = 0; bytes < kBatchBytes && std::getline(std::cin, line); bytes += line.size()) {
-    texts.push_back(text_of_json_line(line, field, "standard input", ++line_number));
+    texts.push_back(text_of_line(line, field, ++line_number));
   }
   return texts;
 }

@@ -1,8 +1,7 @@
-// What the tests of this layer share: a small vocabulary, a scratch folder, and the real data where there is some.
+// What the tests of this layer share: a small vocabulary, and the real data where there is some.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -41,20 +40,6 @@ inline Vocabulary make_vocabulary(const std::vector<std::pair<std::string, std::
 inline Vocabulary small_vocabulary() {
   return make_vocabulary({{" ", "t"}, {"h", "e"}, {" t", "he"}, {"l", "l"}, {"he", "ll"}, {"a", "a"}, {"aa", "aa"}});
 }
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "crope_text_XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // The folder that CROPE_TEST_DATA names.
 inline std::optional<std::filesystem::path> test_data() {

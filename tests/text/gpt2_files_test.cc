@@ -6,6 +6,7 @@
 #include "crope/base/file.h"
 #include "crope/base/json.h"
 #include "crope/text/tokenizer_json.h"
+#include "tests/temporary_folder.h"
 #include "tests/text/fixtures.h"
 
 namespace crope::text {
@@ -27,7 +28,7 @@ class Gpt2Files : public testing::Test {
     return read_gpt2_files(folder_ / "encoder.json", folder_ / "vocab.bpe");
   }
 
-  ScratchFolder folder_;
+  test::TemporaryFolder folder_;
   Json encoder_ = Json::object();
   std::string merges_;
 };

@@ -6,6 +6,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "tests/temporary_folder.h"
 #include "tests/text/fixtures.h"
 
 namespace crope::text {
@@ -66,7 +67,7 @@ TEST(SpelledVocabulary, SplitsMerges) {
 }
 
 TEST(SpelledVocabulary, TakesTheMembersOutOfTheJson) {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   write_file(folder / "a.json", R"({"model": {"vocab": {"a": 0, "b": 1}, "merges": ["a b"]}, "vocab": {"c": 2}})");
   std::vector<std::pair<std::string, std::int64_t>> members;
   const Json rest = parse_with_vocabulary(folder / "a.json", {"model", "vocab"}, members);
@@ -77,7 +78,7 @@ TEST(SpelledVocabulary, TakesTheMembersOutOfTheJson) {
 }
 
 TEST(SpelledVocabulary, RefusesBrokenJson) {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   const std::string deep = std::string(1000, '[') + std::string(1000, ']');
   for (const std::string& text :
        {std::string("{"), std::string(), std::string("{\"a\": \"x\"}"), std::string("{\"a\": 1.5}"),

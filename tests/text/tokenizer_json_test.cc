@@ -7,13 +7,14 @@
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/json.h"
+#include "tests/temporary_folder.h"
 #include "tests/text/fixtures.h"
 
 namespace crope::text {
 namespace {
 
 TEST(TokenizerJson, ReadsWhatItWrote) {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   Vocabulary vocabulary = small_vocabulary();
   vocabulary.special_tokens.push_back({"<|ändé|> x", static_cast<std::int32_t>(vocabulary.tokens.size())});
   vocabulary.tokens.emplace_back("<|ändé|> x");
@@ -26,7 +27,7 @@ TEST(TokenizerJson, ReadsWhatItWrote) {
 }
 
 TEST(TokenizerJson, TakesMergesAsPairsAndFieldsLeftOut) {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   write_tokenizer_files(folder.path(), small_vocabulary());
   Json json = read_json(folder / "tokenizer.json");
   for (Json& merge : json["model"]["merges"]) {
@@ -42,7 +43,7 @@ TEST(TokenizerJson, TakesMergesAsPairsAndFieldsLeftOut) {
 }
 
 TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   write_tokenizer_files(folder.path(), small_vocabulary());
   const Json original = read_json(folder / "tokenizer.json");
   const auto expect_refusal = [&](const std::string& words, const std::function<void(Json&)>& change) {
@@ -94,7 +95,7 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
 }
 
 TEST(TokenizerJson, RefusesAFileCutOffAnywhere) {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   write_tokenizer_files(folder.path(), small_vocabulary());
   const std::string whole = read_file(folder / "tokenizer.json");
   for (std::size_t size = 0; size + 2 < whole.size(); size += 97) {
@@ -104,7 +105,7 @@ TEST(TokenizerJson, RefusesAFileCutOffAnywhere) {
 }
 
 TEST(TokenizerJson, SaysWhatIsMissing) {
-  const ScratchFolder folder;
+  const test::TemporaryFolder folder;
   EXPECT_THROW(read_tokenizer_json(folder.path()), Error);
   EXPECT_THROW(read_tokenizer_json(folder / "none.json"), Error);
 }
