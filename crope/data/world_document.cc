@@ -86,7 +86,7 @@ constexpr DocumentKind kDocumentKinds[] = {{write_story, 25},   {write_continuat
                                            {write_facts, 4}};
 
 // A word takes about five and a half bytes.
-constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1200;
+constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1000;
 
 Part pick_part(RandomStream& random) {
   std::uint64_t total = 0;
