@@ -25,16 +25,10 @@ void append_closing(const Question& question, std::string& out) {
   out += '.';
 }
 
-// A story and what follows from it, said or asked. Some are told twice: to find again what was said once is the first
-// thing a model learns that is more than counting words, and all the questions are built on it.
+// A story and what follows from it, said or asked.
 void write_story(std::string_view, RandomStream& random, std::string& out) {
-  constexpr std::string_view kAgain[] = {" Tell it again! ", " Here it is once more. ", " Let us hear it again. "};
   Story story = draw_story("", Side::training, random);
   out += story.text;
-  if (one_in(3, random)) {
-    out += pick(kAgain, random);
-    out += story.text;
-  }
   shuffle(story.questions, random);
   const std::size_t count = std::min<std::size_t>(story.questions.size(), 2 + random.below(3));
   const bool is_asked = one_in(2, random);
@@ -75,6 +69,10 @@ void write_day(std::string_view, RandomStream& random, std::string& out) {
   out += tell_day(random);
 }
 
+void write_game(std::string_view, RandomStream& random, std::string& out) {
+  out += tell_game(random);
+}
+
 void write_facts(std::string_view, RandomStream& random, std::string& out) {
   out += tell_facts(random);
 }
@@ -83,11 +81,12 @@ struct DocumentKind {
   Part write;
   std::uint64_t weight;
 };
-constexpr DocumentKind kDocumentKinds[] = {{write_story, 26},   {write_continuation, 20}, {write_choice, 28},
-                                           {write_problem, 14}, {write_day, 6},           {write_facts, 6}};
+constexpr DocumentKind kDocumentKinds[] = {{write_story, 25},   {write_continuation, 18}, {write_choice, 26},
+                                           {write_problem, 11}, {write_game, 12},         {write_day, 4},
+                                           {write_facts, 4}};
 
 // A word takes about five and a half bytes.
-constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1200;
+constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1000;
 
 Part pick_part(RandomStream& random) {
   std::uint64_t total = 0;

@@ -203,6 +203,50 @@ std::string tell_day(RandomStream& random) {
   return Day(random).tell();
 }
 
+std::string tell_game(RandomStream& random) {
+  constexpr std::string_view kOpenings[] = {
+      "{a} and {b} played with {v:a}, {w:a}, {x:a}, {y:a} and {z:a}.",
+      "There were five toys in the house: {v:a}, {w:a}, {x:a}, {y:a} and {z:a}. {a} and {b} played with them."};
+  constexpr std::string_view kMoves[] = {
+      "{a} put {x:the} on {y:the}.",
+      "{a} showed {x:the} to {b}.",
+      "{a} looked for {x:the}.",
+      "{a} took {x:the} and {y:the}.",
+      "{x:the} fell on {y:the}.",
+      "{x:the} was next to {y:the}.",
+      "{a} liked {x:the} more than {y:the}.",
+      "Then {a} hid {x:the} behind {y:the}.",
+      "{a} danced around {x:the}.",
+      "{b} asked {a} for {x:the}.",
+  };
+  Deck people(Pool::person, random), families(Pool::family, random), colours(Pool::colour, random);
+  Deck things(Pool::thing, random);
+  std::array<std::string, 2> names;
+  for (std::string& name : names) {
+    name = std::string(people.take()->text) + " ";
+    name += families.take()->text;
+  }
+  std::array<std::string, 5> toys;
+  for (std::string& toy : toys) {
+    toy = std::string(colours.take()->text) + " ";
+    toy += things.take()->text;
+  }
+  std::array<Phrase, 2> who = {Phrase{names[0]}, Phrase{names[1]}};
+  std::array<Phrase, 5> what;
+  for (std::size_t i = 0; i < what.size(); ++i) what[i] = {toys[i]};
+
+  std::string text;
+  for (std::size_t sentences = 11 + random.below(8), i = 0; i < sentences; ++i) {
+    if (i > 0) text += ' ';
+    const Slot slots[] = {{"a", &who[0]},  {"b", &who[1]},  {"v", &what[0]}, {"w", &what[1]},
+                          {"x", &what[2]}, {"y", &what[3]}, {"z", &what[4]}};
+    expand(i == 0 ? pick(kOpenings, random) : pick(kMoves, random), slots, Start::sentence, text);
+    shuffle(who, random);
+    shuffle(what, random);
+  }
+  return text;
+}
+
 std::string tell_facts(RandomStream& random) {
   constexpr std::string_view kHeadings[] = {"This is about {topic}.", "Let us talk about {topic}.",
                                             "Here is something to know about {topic}."};

@@ -57,6 +57,11 @@ constexpr Phrase kTimes[] = {{"early in the morning"}, {"before noon"},    {"at 
 
 constexpr Phrase kWeather[] = {{"sunny"}, {"rainy"}, {"windy"}, {"snowy"}, {"foggy"}, {"cloudy"}};
 
+constexpr Phrase kTrades[] = {{"baker"},  {"doctor"}, {"teacher"}, {"farmer"}, {"painter"},
+                              {"sailor"}, {"tailor"}, {"hunter"},  {"singer"}, {"gardener"}};
+
+constexpr Phrase kFamilies[] = {{"Stone"}, {"Wood"}, {"Field"}, {"Marsh"}, {"Bell"}, {"Rivers"}, {"Snow"}, {"Berry"}};
+
 constexpr Phrase kOrdinals[] = {{"first"}, {"second"}, {"third"}, {"fourth"}};
 
 // What somebody did, and what happened.
@@ -189,8 +194,8 @@ constexpr Cause kCauses[] = {
 };
 
 // In the order of the enumerations.
-constexpr std::span<const Phrase> kPools[] = {{},       kPeople, kPlaces, kThings,  kContainers, kAnimals,
-                                              kColours, kDays,   kTimes,  kWeather, kOrdinals};
+constexpr std::span<const Phrase> kPools[] = {{},    kPeople, kPlaces,  kThings,   kContainers, kAnimals, kColours,
+                                              kDays, kTimes,  kWeather, kOrdinals, kTrades,     kFamilies};
 
 struct RelationRow {
   std::string_view topic;

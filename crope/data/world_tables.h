@@ -19,7 +19,7 @@ struct Phrase {
 };
 
 // Where the words of a column of a story come from.
-enum class Pool { none, person, place, thing, container, animal, colour, day, time, weather, ordinal };
+enum class Pool { none, person, place, thing, container, animal, colour, day, time, weather, ordinal, trade, family };
 
 // The pool's words; ordinals in their order. Each has at least four.
 std::span<const Phrase> words_of(Pool pool);

@@ -9,8 +9,8 @@
 namespace crope::data {
 namespace {
 
-constexpr Pool kPools[] = {Pool::person, Pool::place, Pool::thing, Pool::container, Pool::animal,
-                           Pool::colour, Pool::day,   Pool::time,  Pool::weather,   Pool::ordinal};
+constexpr Pool kPools[] = {Pool::person, Pool::place, Pool::thing,   Pool::container, Pool::animal, Pool::colour,
+                           Pool::day,    Pool::time,  Pool::weather, Pool::ordinal,   Pool::trade,  Pool::family};
 
 TEST(WorldTables, PoolsHoldFourDifferentWordsOrMore) {
   for (const Pool pool : kPools) {
