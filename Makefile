@@ -31,13 +31,13 @@ test-asan: setup  ## the tests under the address and undefined-behaviour sanitiz
 	@ctest --preset asan -LE slow
 
 quickstart: build  ## see what there is: the parameter table and a scored model
-	@echo "The six variants at the paper's size (training joins when it is built):"
+	@echo "Training is not built yet; this shows what there is. The six variants at the paper's size:"
 	@$(CROPE) params --recipe paper
 	@echo "A small complex-linear model of the test data, scored:"
 	@$(CROPE) score tests/data/goldens/crope_all --ids 1,2,3,4,5
 
 bench: build  ## measure the operations
-	@build/release/bench/ops_bench
+	@build/release/bench/ops_bench --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 
 format:  ## clang-format every source
 	@command -v clang-format >/dev/null || { echo "clang-format is missing: install it with your package manager" >&2; exit 1; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tokenizer speed beside tiktoken and Hugging Face tokenizers, on one machine in one run.
 
-    python3 -m venv .deps/parity && .deps/parity/bin/pip install tokenizers tiktoken
+    scripts/setup.sh parity
     .deps/parity/bin/python bench/compare_tokenizers.py --data corpus.jsonl --gpt2 DIR [--json]
 
 --data is a file of JSON lines with a field `text`; --gpt2 a folder with GPT-2's encoder.json and vocab.bpe.

@@ -75,9 +75,28 @@ void newton_schulz_dense(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(crope::ops::newton_schulz(x));
 }
 
+// The iteration of torch.optim.Muon, in fp32: whole products where ours uses that they are symmetric.
+Tensor plain_newton_schulz(const Tensor& x) {
+  const auto [c0, c1, c2] = crope::ops::NewtonSchulzOptions().coefficients;
+  Tensor y = x / x.norm().clamp_min(1e-7);
+  for (int step = 0; step < 5; ++step) {
+    const Tensor s = y.mm(y.t());
+    y = at::addmm(y, at::addmm(s, s, s, c1, c2), y, c0);
+  }
+  return y;
+}
+
+void newton_schulz_plain(benchmark::State& state) {
+  const Tensor x = at::randn({state.range(0), state.range(0)});
+  const Tensor wide = x.to(torch::kFloat64);
+  require_close(plain_newton_schulz(wide), crope::ops::newton_schulz(wide), "plain_newton_schulz");
+  for (auto _ : state) benchmark::DoNotOptimize(plain_newton_schulz(x));
+}
+
 BENCHMARK(block_linear)->Args({2048, 1024})->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(dense_linear)->Args({2048, 1024})->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(newton_schulz_pair)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(newton_schulz_plain)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(newton_schulz_dense)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

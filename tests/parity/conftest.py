@@ -12,10 +12,10 @@ GOLDENS = ROOT / "tests" / "data" / "goldens"
 VARIANTS = ["rope", "crope_qk", "crope_qkv", "crope_all", "half_rope_qk", "half_rope_all"]
 
 
-def run_crope(*arguments):
+def run_crope(*arguments, stdin=None):
     """Runs the program and returns what it prints. A failure shows its message."""
     program = os.environ.get("CROPE_BINARY", str(ROOT / "build" / "release" / "crope"))
-    result = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+    result = subprocess.run([program, *map(str, arguments)], input=stdin, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

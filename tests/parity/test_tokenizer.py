@@ -1,24 +1,13 @@
-#!/usr/bin/env python3
-"""Our tokenizer files in Hugging Face tokenizers: the same ids for ten thousand lines, and the same text back.
+"""Our tokenizer files in Hugging Face tokenizers: the same ids for eleven thousand lines, and the same text back."""
 
-    .deps/parity/bin/python tests/parity/tokenizer_parity.py --data DIR
-
---data is a folder with tokenizer/gpt2/{encoder.json,vocab.bpe} and corpus/. Checks GPT-2's vocabulary as `crope
-tokenizer import` writes it, and one that `crope tokenizer train` makes of the corpus. Exit status 1 on a difference.
-"""
-
-import argparse
 import json
 import random
-import subprocess
-import sys
-import tempfile
 import unicodedata
-from pathlib import Path
 
+import pytest
 from tokenizers import Tokenizer
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from conftest import run_crope
 
 SAMPLES = [
     "The quick brown fox jumps over the lazy dog. It's 9:30; we'll go, they've gone, I'd stay, he's DON'T",
@@ -70,48 +59,32 @@ def lines_of(data, rng):
     return lines
 
 
-def crope(binary, *arguments, stdin=None):
-    command = [str(binary), "tokenizer", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, check=True, stdout=subprocess.PIPE).stdout
+@pytest.fixture
+def gpt2(test_data, tmp_path):
+    """GPT-2's vocabulary as `crope tokenizer import` writes it."""
+    source = test_data / "tokenizer" / "gpt2"
+    run_crope("tokenizer", "import", "--vocab", source / "encoder.json", "--merges", source / "vocab.bpe", "--out", tmp_path / "gpt2")
+    return tmp_path / "gpt2"
 
 
-def differences(binary, folder, lines):
-    peer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    stdin = "".join(json.dumps({"text": line}) + "\n" for line in lines).encode()
-    ours = [json.loads(row) for row in crope(binary, "encode", "--tokenizer", folder, "--jsonl", "text", "--special", stdin=stdin).splitlines()]
-    assert len(ours) == len(lines)
-    found = 0
-    for line, ids in zip(lines, ours):
-        theirs = peer.encode(line).ids
-        if ids != theirs or peer.decode(ids, skip_special_tokens=False) != line:
-            found += 1
-            if found <= 5:
-                print(f"  {line!r}\n    crope      {ids}\n    tokenizers {theirs}")
-    return found
+@pytest.fixture
+def trained(test_data, tmp_path):
+    """A vocabulary of our own training."""
+    corpus = test_data / "corpus"
+    run_crope("tokenizer", "train", corpus / "sotu.txt", corpus / "wikitext2_valid.txt", "--vocab-size", 4096, "--out", tmp_path / "trained")
+    return tmp_path / "trained"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--crope", type=Path, default=ROOT / "build/release/crope")
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    rng = random.Random(args.seed)
-    lines = lines_of(args.data, rng)
+@pytest.mark.parametrize("vocabulary", ["gpt2", "trained"])
+def test_ids_and_text(vocabulary, test_data, request):
+    folder = request.getfixturevalue(vocabulary)
+    lines = lines_of(test_data, random.Random(1))
     lines += ["<|endoftext|>", "a<|endoftext|> b<|endoftext|><|endoftext|>", " <|endoftext|> "]
-    total = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        gpt2, trained = Path(scratch) / "gpt2", Path(scratch) / "trained"
-        source = args.data / "tokenizer/gpt2"
-        crope(args.crope, "import", "--vocab", source / "encoder.json", "--merges", source / "vocab.bpe", "--out", gpt2)
-        corpus = args.data / "corpus"
-        crope(args.crope, "train", corpus / "sotu.txt", corpus / "wikitext2_valid.txt", "--vocab-size", 4096, "--out", trained)
-        for name, folder in (("GPT-2, imported", gpt2), ("4,096 tokens, trained", trained)):
-            found = differences(args.crope, folder, lines)
-            total += found
-            print(f"{name}: {len(lines)} lines, {found} differ")
-    sys.exit(1 if total else 0)
-
-
-if __name__ == "__main__":
-    main()
+    peer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    stdin = "".join(json.dumps({"text": line}) + "\n" for line in lines)
+    rows = run_crope("tokenizer", "encode", "--tokenizer", folder, "--jsonl", "text", "--special", stdin=stdin).splitlines()
+    assert len(rows) == len(lines)
+    for line, row in zip(lines, rows):
+        ids = json.loads(row)
+        assert ids == peer.encode(line).ids, repr(line)
+        assert peer.decode(ids, skip_special_tokens=False) == line
