@@ -1,4 +1,4 @@
-// The flags of a command. A thin face of CLI11, which is slow to compile: only flags.cc includes it.
+// The flags of a command. A thin face of CLI11, which is slow to compile: only flags.cc and main.cc include it.
 #pragma once
 
 #include <cstdint>

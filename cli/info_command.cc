@@ -32,20 +32,22 @@ Json describe(const std::filesystem::path& path) {
           {"bytes", file.mapping()->bytes().size()},
           {"forward_flops_per_token", cost.forward_flops},
           {"training_flops_per_token", cost.training_flops},
+          {"weight_bytes_per_token", cost.weight_bytes},
           {"cache_bytes_per_token", cost.cache_bytes},
           {"tokenizer", std::filesystem::exists(dir / "tokenizer.json")}};
 }
 
-void print_section(const Json& object, const std::string& indent) {
+// Numbers of the configuration are printed in full, measures in short.
+void print_section(const Json& object, const std::string& indent, bool exact) {
+  const std::size_t width = indent.size() < 27 ? 28 - indent.size() : 1;
   for (const auto& [key, value] : object.items()) {
     if (value.is_object()) {
       fmt::print("{}{}\n", indent, key);
-      print_section(value, indent + "  ");
-    } else if (value.is_number_integer() || (value.is_number_float() && value.get<double>() >= 1000)) {
-      fmt::print("{}{:<{}}{}\n", indent, key, 28 - indent.size(), format_count(value.get<double>()));
+      print_section(value, indent + "  ", exact || key == "config");
+    } else if (!exact && (value.is_number_integer() || (value.is_number_float() && value.get<double>() >= 1000))) {
+      fmt::print("{}{:<{}}{}\n", indent, key, width, format_count(value.get<double>()));
     } else {
-      fmt::print("{}{:<{}}{}\n", indent, key, 28 - indent.size(),
-                 value.is_string() ? value.get<std::string>() : value.dump());
+      fmt::print("{}{:<{}}{}\n", indent, key, width, value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
 }
@@ -57,7 +59,7 @@ void declare(Flags& flags) {
   flags.option("--json", *json, "Print one JSON object instead of text");
   flags.run([dir, json] {
     const Json info = describe(*dir);
-    *json ? fmt::print("{}\n", info.dump(2)) : print_section(info, "");
+    *json ? fmt::print("{}\n", info.dump(2)) : print_section(info, "", /*exact=*/false);
   });
 }
 

@@ -87,7 +87,8 @@ int run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-    return 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+    return report(kFailure, "cannot write standard output", "the disk may be full, or the reader gone");
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {

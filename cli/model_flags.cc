@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "cli/recipe.h"
 #include "crope/base/error.h"
@@ -30,8 +31,10 @@ model::ModelConfig ModelFlags::resolve() const {
   model::ModelConfig config = values_;
   model::visit_fields(config, [&](const char* name, auto& value) {
     if (flags_.given(flag_name(name)) || !recipe.contains(name)) return;
-    if (!recipe[name].is_number()) {
-      throw Error(fmt::format("recipe '{}': {}: expected a number, found {}", recipe_, name, recipe[name].dump()));
+    constexpr bool kWhole = std::is_integral_v<std::remove_reference_t<decltype(value)>>;
+    if (kWhole ? !recipe[name].is_number_integer() : !recipe[name].is_number()) {
+      throw Error(fmt::format("recipe '{}': {}: expected a {}number, found {}", recipe_, name, kWhole ? "whole " : "",
+                              recipe[name].dump()));
     }
     recipe[name].get_to(value);
   });

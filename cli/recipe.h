@@ -1,4 +1,5 @@
-// Recipes: JSON files that hold what differs from the defaults, under the names of the flags.
+// Recipes: JSON files that hold what differs from the defaults, under the names of the flags with underscores
+// ("num_layers").
 #pragma once
 
 #include <span>

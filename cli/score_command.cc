@@ -3,11 +3,11 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/token_ids.h"
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/log.h"
@@ -27,33 +27,22 @@ struct ScoreFlags {
   bool json = false;
 };
 
-// Numbers separated by commas or white space. Throws UsageError naming the first that is not an id.
-std::vector<std::int64_t> parse_ids(std::string_view text, std::int64_t vocab_size) {
-  constexpr std::string_view kSeparators = ", \t\r\n";
-  std::vector<std::int64_t> ids;
-  for (std::size_t begin = text.find_first_not_of(kSeparators); begin != std::string_view::npos;
-       begin = text.find_first_not_of(kSeparators, begin)) {
-    const std::size_t end = std::min(text.find_first_of(kSeparators, begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    std::int64_t id = 0;
-    const auto [rest, code] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (code != std::errc() || rest != word.data() + word.size()) {
-      throw UsageError(fmt::format("token {} of the sequence is '{}', expected a whole number", ids.size(), word));
-    }
-    if (id < 0 || id >= vocab_size) {
-      throw UsageError(fmt::format("token {} of the sequence is {}, outside the vocabulary of {} (0 to {})", ids.size(),
-                                   id, vocab_size, vocab_size - 1));
-    }
-    ids.push_back(id);
-    begin = end;
+// Throws UsageError naming the first id that the model does not have.
+std::vector<std::int64_t> checked_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab_size) {
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    if (ids[t] < vocab_size) continue;
+    throw UsageError(fmt::format("token {} of the sequence is {}, outside the vocabulary of {} (0 to {})", t, ids[t],
+                                 vocab_size, vocab_size - 1));
   }
-  return ids;
+  return {ids.begin(), ids.end()};
 }
 
 // The sequence that the flags give: ids, a file of them, or text through the tokenizer beside the model.
 std::vector<std::int64_t> read_sequence(const ScoreFlags& flags, const std::filesystem::path& dir,
                                         std::int64_t vocab_size) {
-  if (flags.text.empty()) return parse_ids(flags.ids_file.empty() ? flags.ids : read_file(flags.ids_file), vocab_size);
+  if (flags.text.empty()) {
+    return checked_ids(parse_token_ids(flags.ids_file.empty() ? flags.ids : read_file(flags.ids_file)), vocab_size);
+  }
   if (!std::filesystem::exists(dir / "tokenizer.json")) {
     throw UsageError(fmt::format("--text: there is no tokenizer.json in {}", dir.string()),
                      "put one there ('crope tokenizer import' makes it), or give --ids");
@@ -64,8 +53,7 @@ std::vector<std::int64_t> read_sequence(const ScoreFlags& flags, const std::file
                             vocab_size),
                 "they do not belong together");
   }
-  const std::vector<std::int32_t> ids = tokenizer.encode(flags.text);
-  return {ids.begin(), ids.end()};
+  return checked_ids(tokenizer.encode(flags.text), vocab_size);
 }
 
 void check_length(std::size_t length, std::int64_t max_seq_len) {
@@ -85,7 +73,7 @@ void run(const ScoreFlags& flags) {
   const std::vector<std::int64_t> ids = read_sequence(flags, dir, config.vocab_size);
   check_length(ids.size(), config.max_seq_len);
 
-  const model::Transformer model = model::load_model(flags.dir, log);
+  const model::Transformer model = model::load_model(dir, log);
   const at::Tensor losses = model::token_losses(model, at::tensor(ids, at::kLong)).to(at::kDouble);
   const auto* nll = losses.const_data_ptr<double>();
   double total = 0;

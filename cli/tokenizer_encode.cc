@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/token_ids.h"
 #include "crope/base/error.h"
 #include "crope/base/json.h"
 #include "crope/base/log.h"
@@ -91,6 +92,7 @@ std::vector<std::string> read_batch(const std::string& field, std::size_t& line_
   for (std::size_t bytes = 0; bytes < kBatchBytes && std::getline(std::cin, line); bytes += line.size()) {
     texts.push_back(text_of_line(line, field, ++line_number));
   }
+  if (std::cin.bad() || std::ferror(stdin) != 0) throw Error("cannot read standard input");
   return texts;
 }
 
@@ -175,26 +177,6 @@ void encode(const EncodeFlags& flags) {
   write_standard_output(line);
 }
 
-// Numbers between white space, commas and brackets.
-std::vector<std::int32_t> parse_ids(std::string_view text) {
-  constexpr std::string_view kSeparators = ", \t\r\n[]";
-  std::vector<std::int32_t> ids;
-  for (std::size_t begin = text.find_first_not_of(kSeparators); begin != std::string_view::npos;
-       begin = text.find_first_not_of(kSeparators, begin)) {
-    const std::size_t end = std::min(text.find_first_of(kSeparators, begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    std::int32_t id = 0;
-    const auto [rest, code] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (code != std::errc() || rest != word.data() + word.size()) {
-      throw Error(
-          fmt::format("id {} on standard input is '{}', expected a whole number", ids.size(), word.substr(0, 40)));
-    }
-    ids.push_back(id);
-    begin = end;
-  }
-  return ids;
-}
-
 }  // namespace
 
 void declare_tokenizer_encode(Flags& flags) {
@@ -215,7 +197,7 @@ void declare_tokenizer_decode(Flags& flags) {
   flags.require("--tokenizer");
   flags.run([path] {
     const text::Tokenizer tokenizer = text::Tokenizer::load(*path);
-    write_standard_output(tokenizer.decode(parse_ids(read_standard_input())));
+    write_standard_output(tokenizer.decode(parse_token_ids(read_standard_input())));
   });
 }
 

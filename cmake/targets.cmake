@@ -2,8 +2,8 @@
 #   The layer crope/NAME as a static library crope_NAME. TORCH puts it above the Torch line: it links LibTorch and
 #   shares one precompiled header, which turns 15 s of parsing a file into 2.
 #
-# crope_test(NAME [USES layer...] [LINKS library...])
-#   tests/NAME/*_test.cc as one program and one entry of ctest. The layer of the same name is linked.
+# crope_test(NAME [TORCH] [USES layer...] [LINKS library...])
+#   tests/NAME/*_test.cc as one program and one entry of ctest.
 #
 # crope_bench(NAME [USES layer...])
 #   bench/NAME.cc as a Google Benchmark program.

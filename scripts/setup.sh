@@ -46,8 +46,8 @@ install_system_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Succeeds when the environment holds exactly the version asked for, as its own metadata says.
-has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2*.dist-info/METADATA" >/dev/null; }
+# Succeeds when the environment holds the version asked for, of any build ("2.13.0", "2.13.0+cpu").
+has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2[.+]*dist-info/METADATA" >/dev/null; }
 
 # install_wheel NAME VERSION [OTHER...]
 install_wheel() {

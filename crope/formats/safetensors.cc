@@ -63,7 +63,7 @@ class HeaderReader {
   explicit HeaderReader(const MappedFile& file) : file_(file) {}
 
   void read(Metadata* metadata, std::vector<StoredTensor>* tensors) {
-    const Json header = parse_header();
+    const SortedJson header = parse_header();
     for (const auto& [name, value] : header.items()) {
       if (name == kMetadataKey) {
         read_metadata(value, metadata);
@@ -83,7 +83,7 @@ class HeaderReader {
     throw Error(fmt::format("{}: {}", file_.path().string(), what), hint);
   }
 
-  Json parse_header() {
+  SortedJson parse_header() {
     const std::span<std::byte> bytes = file_.bytes();
     if (bytes.size() < kLengthBytes) {
       fail(fmt::format("not a safetensors file: expected at least {} bytes, found {}", kLengthBytes, bytes.size()));
@@ -101,10 +101,10 @@ class HeaderReader {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
     if (text.empty() || text.front() != '{') fail("not a safetensors file: the header does not start with '{'");
     data_ = bytes.subspan(kLengthBytes + length);
-    return parse_json(text, file_.path().string());
+    return parse_sorted_json(text, file_.path().string());
   }
 
-  void read_metadata(const Json& value, Metadata* metadata) const {
+  void read_metadata(const SortedJson& value, Metadata* metadata) const {
     if (!value.is_object()) fail(fmt::format("'{}' should be an object, found {}", kMetadataKey, value.type_name()));
     for (const auto& [key, text] : value.items()) {
       if (!text.is_string()) {
@@ -114,7 +114,7 @@ class HeaderReader {
     }
   }
 
-  StoredTensor read_tensor(const std::string& name, const Json& value) const {
+  StoredTensor read_tensor(const std::string& name, const SortedJson& value) const {
     if (!value.is_object()) fail(fmt::format("tensor '{}': expected an object, found {}", name, value.type_name()));
     for (const auto& [key, ignored] : value.items()) {
       if (key != "dtype" && key != "shape" && key != "data_offsets") {
@@ -142,7 +142,7 @@ class HeaderReader {
     return tensor;
   }
 
-  ElementType read_type(const std::string& name, const Json& value) const {
+  ElementType read_type(const std::string& name, const SortedJson& value) const {
     const auto field = value.find("dtype");
     if (field == value.end() || !field->is_string()) fail(fmt::format("tensor '{}': dtype should be a string", name));
     const auto row = std::ranges::find(kTypes, field->get_ref<const std::string&>(), &TypeRow::name);
@@ -153,7 +153,7 @@ class HeaderReader {
     return row->type;
   }
 
-  std::vector<std::int64_t> read_shape(const std::string& name, const Json& value) const {
+  std::vector<std::int64_t> read_shape(const std::string& name, const SortedJson& value) const {
     std::vector<std::int64_t> shape = read_integers(name, value, "shape");
     if (shape.size() > kMostDimensions) {
       fail(fmt::format("tensor '{}': {} dimensions; at most {} are supported", name, shape.size(), kMostDimensions));
@@ -162,13 +162,13 @@ class HeaderReader {
   }
 
   // A field that is an array of integers from 0 to 2^63 - 1.
-  std::vector<std::int64_t> read_integers(const std::string& name, const Json& value, const char* key) const {
+  std::vector<std::int64_t> read_integers(const std::string& name, const SortedJson& value, const char* key) const {
     const auto field = value.find(key);
     if (field == value.end() || !field->is_array()) {
       fail(fmt::format("tensor '{}': {} should be an array of numbers", name, key));
     }
     std::vector<std::int64_t> numbers;
-    for (const Json& element : *field) {
+    for (const SortedJson& element : *field) {
       const bool fits =
           element.is_number_unsigned() && element.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
       if (!fits) {

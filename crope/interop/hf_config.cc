@@ -87,6 +87,8 @@ double read_rope_theta(const FieldReader& fields) {
     if (each->is_null()) continue;
     if (!each->is_object()) fields.refuse("rope_parameters or rope_scaling", "expected an object");
     const Json type = each->value("rope_type", each->value("type", Json("default")));
+    const double share = fields.number(each->value("partial_rotary_factor", Json()), "partial_rotary_factor", 1.0);
+    if (share != 1.0) fields.refuse(fmt::format("partial_rotary_factor = {}", share), "only whole heads are rotated");
     if (type != "default")
       fields.refuse(fmt::format("rope scaling of type {}", type.dump()), "only unscaled RoPE is supported");
   }

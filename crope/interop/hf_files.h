@@ -19,7 +19,6 @@ class HfFiles {
   // index puts into it.
   explicit HfFiles(const std::filesystem::path& dir);
 
-  bool contains(const std::string& name) const { return places_.contains(name); }
   std::set<std::string> names() const;
 
   // The tensor in fp32, checked for its shape. Throws Error if it is absent, not floating-point, or of another shape.

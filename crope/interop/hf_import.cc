@@ -23,11 +23,6 @@ using model::ModelConfig;
 using model::Transformer;
 using torch::Tensor;
 
-// Weights that an export of a tied variant should have tied, and are not.
-struct NotTied {
-  std::string name;
-};
-
 // The configuration that an export keeps under "crope", if it agrees with the rest of the file.
 std::optional<ModelConfig> exported_config(const Json& json, const ModelConfig& dense, const std::string& origin) {
   const auto kept = json.find("crope");
@@ -42,6 +37,10 @@ std::optional<ModelConfig> exported_config(const Json& json, const ModelConfig& 
       }
     });
   });
+  if (config.tie_embeddings != dense.tie_embeddings || config.qk_norm != dense.qk_norm) {
+    throw Error(fmt::format("{}: crope and the model do not agree on tied embeddings or QK-norm", origin),
+                "remove \"crope\" from config.json to import it as a dense model");
+  }
   return config;
 }
 
@@ -66,7 +65,7 @@ class Importer {
       const std::array<int, 2> both = {0, 1};
       const Tensor halves = model::pairs_to_halves(disk, both);
       const ops::ComplexWeight pair = ops::contract(halves);
-      if (!at::equal(ops::expand(pair), halves)) throw NotTied{theirs};
+      if (!at::equal(ops::expand(pair), halves)) throw ChangedSinceExport{theirs};
       values.push_back(pair.a);
       values.push_back(pair.b);
       files_.release(theirs);
@@ -142,8 +141,8 @@ Transformer load_hf_model(const fs::path& hf_dir, Log& log) {
   if (const auto exported = exported_config(json, hf.config, config_path.string())) {
     try {
       return Importer(files, *exported, exported->num_heads).run();
-    } catch (const NotTied& e) {
-      log.warn(fmt::format("{} was exported as {}, but '{}' is no longer complex-linear: importing it as dense",
+    } catch (const ChangedSinceExport& e) {
+      log.warn(fmt::format("{} was exported as {}, but '{}' has been changed since: importing it as dense",
                            hf_dir.string(), model::traits(exported->variant).name, e.name));
     }
   }
@@ -151,8 +150,9 @@ Transformer load_hf_model(const fs::path& hf_dir, Log& log) {
 }
 
 void import_hf(const fs::path& hf_dir, const fs::path& out, Log& log) {
+  const Transformer model = load_hf_model(hf_dir, log);
   AtomicDirectory directory(out);
-  model::save_model_files(load_hf_model(hf_dir, log), directory.working_path());
+  model::save_model_files(model, directory.working_path());
   if (fs::exists(hf_dir / "tokenizer.json")) {
     write_file(directory.working_path() / "tokenizer.json", read_file(hf_dir / "tokenizer.json"));
   }

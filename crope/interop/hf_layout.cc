@@ -1,13 +1,10 @@
 #include "crope/interop/hf_layout.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include <array>
 #include <cmath>
 #include <string_view>
-
-#include "crope/base/error.h"
 
 namespace crope::interop {
 namespace {
@@ -94,12 +91,7 @@ Tensor from_hf(const Tensor& theirs, const HfName& name, const ModelConfig& conf
   if (fills_up_heads(config)) {
     const Tensor even = pairs.slice(1, 0, at::nullopt, 2), odd = pairs.slice(1, 1, at::nullopt, 2);
     const Tensor expected = name.rows == HfRows::heads ? even : at::zeros_like(even);
-    if (!at::equal(odd, expected)) {
-      throw Error(fmt::format("{}: the heads are not filled up as an export of {} has them", name.theirs,
-                              model::traits(config.variant).name),
-                  "the weights were changed since the export: import them as a dense model by removing \"crope\" from "
-                  "config.json");
-    }
+    if (!at::equal(odd, expected)) throw ChangedSinceExport{name.theirs};
     pairs = name.rows == HfRows::heads ? even : even / filled_gain_factor(name);
   }
   return pairs.contiguous().flatten(0, 2);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "crope/model/config.h"
@@ -39,7 +40,12 @@ std::vector<std::int64_t> hf_shape(const model::ModelConfig& config, const HfNam
 // 1/sqrt(2K) instead of 1/sqrt(K) is made good by sqrt(2) in the gain of the keys.
 torch::Tensor to_hf(const torch::Tensor& disk, const HfName& name, const model::ModelConfig& config);
 
-// The inverse. Throws Error if heads that should be filled up are not.
+// Thrown when weights that a variant ties or fills up are no longer so: someone has trained the export.
+struct ChangedSinceExport {
+  std::string name;
+};
+
+// The inverse. Throws ChangedSinceExport if heads that should be filled up are not.
 torch::Tensor from_hf(const torch::Tensor& theirs, const HfName& name, const model::ModelConfig& config);
 
 }  // namespace crope::interop

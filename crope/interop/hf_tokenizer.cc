@@ -10,12 +10,12 @@ namespace {
 
 constexpr const char* kEndOfText = "<|endoftext|>";
 
-std::optional<std::int64_t> find_special(const Json& tokenizer, const std::string& content) {
+std::optional<std::int64_t> find_special(const SortedJson& tokenizer, const std::string& content) {
   const auto tokens = tokenizer.find("added_tokens");
   if (tokens == tokenizer.end() || !tokens->is_array()) return std::nullopt;
-  for (const Json& token : *tokens) {
-    if (!token.is_object() || token.value("content", Json()) != content) continue;
-    const Json id = token.value("id", Json());
+  for (const SortedJson& token : *tokens) {
+    if (!token.is_object() || token.value("content", SortedJson()) != content) continue;
+    const SortedJson id = token.value("id", SortedJson());
     if (id.is_number_integer()) return id.get<std::int64_t>();
   }
   return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<std::int64_t> find_special(const Json& tokenizer, const std::strin
 
 SpecialTokens copy_tokenizer(const std::filesystem::path& tokenizer_json, const std::filesystem::path& out,
                              std::int64_t max_seq_len) {
-  const Json tokenizer = read_json(tokenizer_json);
+  const SortedJson tokenizer = parse_sorted_json(read_file(tokenizer_json), tokenizer_json.string());
   if (!tokenizer.is_object() || !tokenizer.contains("model")) {
     throw Error(fmt::format("{}: not a tokenizer: there is no 'model'", tokenizer_json.string()));
   }

@@ -13,6 +13,7 @@ namespace {
 
 // Sizes above this are mistakes, and products of three of them still fit 128 bits.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+constexpr std::int64_t kMostLayers = 1 << 16;
 constexpr std::int64_t kMostParameters = std::int64_t{1} << 46;
 
 [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) {
@@ -69,6 +70,9 @@ void read_optional(Json& json, const char* name, T* value, std::string_view orig
 
 void validate(const ModelConfig& config) {
   visit_fields(config, [](const char* name, const auto& value) { check_field(name, value); });
+  if (config.num_layers > kMostLayers) {
+    fail(fmt::format("num_layers = {}, expected a number from 1 to {}", config.num_layers, kMostLayers));
+  }
   if (config.head_dim < 0 || config.head_dim > kLargestSize) {
     fail(fmt::format("head_dim = {}, expected a number from 1 to {}", config.head_dim, kLargestSize));
   }

@@ -8,8 +8,7 @@
 namespace crope::model {
 
 struct Cost {
-  // Multiplications and additions of matrix products for one token that sees `context` positions on average.
-  // A tied projection counts as the three real products it takes.
+  // Multiplications and additions of matrix products. A tied projection counts as the three real products it takes.
   double forward_flops;
   double training_flops;  // forward and backward: the gradients of a product are two more of its size
   // Bytes that decoding one token reads at 4 bytes a weight, without the cache.

@@ -65,7 +65,7 @@ void warn_of_bad_values(const Tensor& value, const std::string& name, const fs::
 
 fs::path resolve_model_dir(const fs::path& path) {
   if (fs::exists(path / kConfigFile)) return path;
-  if (fs::exists(path / kLatestLink / kConfigFile)) return path / kLatestLink;
+  if (fs::exists(path / kLatestLink / kConfigFile)) return fs::canonical(path / kLatestLink);
   if (!fs::exists(path)) throw Error(fmt::format("{} does not exist", path.string()), "check the path");
   throw Error(fmt::format("{} is neither a model directory ({} and {}) nor a run directory with a checkpoint ({})",
                           path.string(), kConfigFile, kWeightsFile, kLatestLink),

@@ -10,8 +10,8 @@
 
 namespace crope::model {
 
-// The model directory that `path` stands for: itself, or, when it is a run directory, its newest checkpoint.
-// Throws Error if it is neither.
+// The model directory that `path` stands for: itself, or, when it is a run directory, its newest checkpoint
+// at this moment. Throws Error if it is neither.
 std::filesystem::path resolve_model_dir(const std::filesystem::path& path);
 
 ModelConfig load_config(const std::filesystem::path& model_dir);

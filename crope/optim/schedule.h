@@ -28,8 +28,8 @@ struct Schedule {
 // Throws UsageError unless 0 <= min_lr <= lr, 0 <= warmup_steps and 0 < steps.
 void validate(const Schedule& schedule);
 
-// The rate of the update after `step` finished ones: step = 0, 1, …. lr (s + 1)/W while s < W. Steps past the end keep
-// the last rate.
+// The rate of the update after `step` finished ones: step = 0, 1, …. lr (s + 1)/W while s < W. Steps past the
+// end have min_lr, or lr where the schedule is constant.
 double learning_rate(const Schedule& schedule, std::int64_t step);
 
 }  // namespace crope::optim

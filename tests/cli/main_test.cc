@@ -36,5 +36,9 @@ TEST(CommandLine, MistakesGetTheNearestNameAndStatusTwo) {
   EXPECT_EQ(run_program("params extra").status, 2);
 }
 
+TEST(CommandLine, ResultsThatCannotBeWrittenAreAFailure) {
+  EXPECT_EQ(std::system(CROPE_BINARY " params >/dev/full 2>/dev/null") >> 8, 1);
+}
+
 }  // namespace
 }  // namespace crope

@@ -40,6 +40,8 @@ TEST(ParamsCommand, ARecipeMayBeAFile) {
   EXPECT_EQ(parse_json(result.out, "params")[0]["attention"], 4 * 1024 * 1024);
   write_file(folder / "bad.json", "{\"num_layers\": \"x\"}");
   EXPECT_EQ(run_program("params --recipe " + (folder / "bad.json").string()).status, 1);
+  write_file(folder / "bad.json", "{\"num_layers\": 2.9}");
+  EXPECT_EQ(run_program("params --recipe " + (folder / "bad.json").string()).status, 1);
   EXPECT_EQ(run_program("params --recipe " + (folder / "absent.json").string()).status, 1);
 }
 

@@ -141,6 +141,12 @@ TEST_F(HfImport, WeightsThatAreNoLongerTiedComeInDense) {
   tensors["model.layers.0.self_attn.v_proj.weight"][0][0] += 1;
   write(dir / "model.safetensors", tensors);
   EXPECT_EQ(load_hf_model(dir, log_).config.variant, model::Variant::rope);
+
+  const fs::path filled = exported("half_rope_qk");
+  tensors = read(filled / "model.safetensors");
+  tensors["model.layers.0.self_attn.q_proj.weight"][0][0] += 1;
+  write(filled / "model.safetensors", tensors);
+  EXPECT_EQ(load_hf_model(filled, log_).config.variant, model::Variant::rope);
 }
 
 TEST_F(HfImport, WhatDoesNotFitIsNamed) {
@@ -171,6 +177,12 @@ TEST_F(HfImport, WhatDoesNotFitIsNamed) {
   write(dir / "model.safetensors", good);
   change_config(dir, [](Json& json) { json["crope"]["rope_theta"] = 1.0; });
   EXPECT_NE(import_error(dir).find("crope.rope_theta"), std::string::npos);
+
+  change_config(dir, [](Json& json) {
+    json["crope"]["rope_theta"] = 5000.0;
+    json["tie_word_embeddings"] = false;
+  });
+  EXPECT_NE(import_error(dir).find("do not agree on tied embeddings"), std::string::npos);
 
   fs::remove(dir / "model.safetensors");
   EXPECT_NE(import_error(dir).find("neither model.safetensors nor"), std::string::npos);

@@ -32,6 +32,7 @@ TEST(Config, ImpossibleModelsAreNamed) {
   };
   expect_named("vocab_size", [](ModelConfig& c) { c.vocab_size = 0; });
   expect_named("num_layers", [](ModelConfig& c) { c.num_layers = -1; });
+  expect_named("num_layers", [](ModelConfig& c) { c.num_layers = std::int64_t{1} << 31, c.d_model = 16; });
   expect_named("d_ff", [](ModelConfig& c) { c.d_ff = 0; });
   expect_named("max_seq_len", [](ModelConfig& c) { c.max_seq_len = 0; });
   expect_named("rope_theta", [](ModelConfig& c) { c.rope_theta = 0; });
