@@ -37,7 +37,7 @@ quickstart: build  ## see what there is: the parameter table and a scored model
 	@$(CROPE) score tests/data/goldens/crope_all --ids 1,2,3,4,5
 
 bench: build  ## measure the operations
-	@build/release/bench/ops_bench --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
+	@build/release/bench/ops_bench --benchmark_repetitions=7 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 
 format:  ## clang-format every source
 	@command -v clang-format >/dev/null || { echo "clang-format is missing: install it with your package manager" >&2; exit 1; }

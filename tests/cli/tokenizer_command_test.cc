@@ -86,7 +86,7 @@ TEST_F(TokenizerCommand, FailuresSayWhatIsWrongAndLeaveNothing) {
 
   ASSERT_EQ(run("train a.txt --vocab-size 260 --out t").status, 0) << errors();
   EXPECT_EQ(run("train a.txt --vocab-size 260 --out t").status, 1);
-  EXPECT_EQ(run("decode --tokenizer t", "1 2 x").status, 1);
+  EXPECT_EQ(run("decode --tokenizer t", "1 2 x").status, 2);
   EXPECT_EQ(run("decode --tokenizer t", "[260]").status, 1);
   EXPECT_EQ(run("encode --tokenizer none", "text").status, 1);
   EXPECT_EQ(run("encode --tokenizer t --jsonl text", "[1]\n").status, 1);
