@@ -27,15 +27,14 @@ using torch::Tensor;
 std::optional<ModelConfig> exported_config(const Json& json, const ModelConfig& dense, const std::string& origin) {
   const auto kept = json.find("crope");
   if (kept == json.end()) return std::nullopt;
-  ModelConfig config = model::config_from_json(*kept, origin + ": crope");
-  ModelConfig same = config;  // but for the variant and the width of heads, which the export may change
-  model::visit_fields(dense, [&](const char* field, const auto& value) {
-    model::visit_fields(same, [&](const char* other, const auto& kept_value) {
-      if (std::string_view(field) == other && static_cast<double>(value) != static_cast<double>(kept_value)) {
-        throw Error(fmt::format("{}: crope.{} is {}, but the model has {}", origin, field, kept_value, value),
-                    "remove \"crope\" from config.json to import it as a dense model");
-      }
-    });
+  const ModelConfig config = model::config_from_json(*kept, origin + ": crope");
+  // The variant and the width of heads may differ: the export changes them.
+  const Json ours = model::config_to_json(config), theirs = model::config_to_json(dense);
+  model::visit_fields(dense, [&](const char* field, const auto&) {
+    if (ours[field] == theirs[field]) return;
+    throw Error(fmt::format("{}: crope.{} is {}, but the model has {}", origin, field, ours[field].dump(),
+                            theirs[field].dump()),
+                "remove \"crope\" from config.json to import it as a dense model");
   });
   if (config.tie_embeddings != dense.tie_embeddings || config.qk_norm != dense.qk_norm) {
     throw Error(fmt::format("{}: crope and the model do not agree on tied embeddings or QK-norm", origin),
