@@ -1,11 +1,13 @@
 # Every outside dependency, found once. Code links the names below and knows nothing of where they came from.
 #
-#   crope_torch   LibTorch: headers and libraries (-DTorch_ROOT=DIR, or the wheel in .deps)
-#   crope_fmt     fmt: the copy inside LibTorch, because a second one clashes with it
-#   crope_json    nlohmann-json
-#   crope_arrow   Arrow C++ with Parquet (-DArrow_ROOT=DIR, or the pyarrow wheel in .deps)
-#   crope_cli11   CLI11
-#   crope_pcre2   PCRE2 for 8-bit text
+#   crope_torch     LibTorch: headers and libraries (-DTorch_ROOT=DIR, or the wheel in .deps)
+#   crope_fmt       fmt: the copy inside LibTorch, because a second one clashes with it
+#   crope_json      nlohmann-json
+#   crope_arrow     Arrow C++ with Parquet (-DArrow_ROOT=DIR, or the pyarrow wheel in .deps)
+#   crope_cli11     CLI11
+#   crope_pcre2     PCRE2 for 8-bit text
+#   crope_utf8proc  case and classes of Unicode characters
+#   crope_highway   SIMD with run-time dispatch
 
 find_package(OpenMP REQUIRED)
 find_package(Threads REQUIRED)
@@ -88,3 +90,17 @@ endif()
 add_library(crope_pcre2 INTERFACE)
 target_include_directories(crope_pcre2 SYSTEM INTERFACE "${Pcre2_INCLUDE_DIR}")
 target_link_libraries(crope_pcre2 INTERFACE "${Pcre2_LIBRARY}" Threads::Threads)
+
+find_path(Utf8proc_INCLUDE_DIR utf8proc.h)
+find_library(Utf8proc_LIBRARY utf8proc)
+find_path(Highway_INCLUDE_DIR hwy/highway.h)
+find_library(Highway_LIBRARY hwy)
+if(NOT Utf8proc_INCLUDE_DIR OR NOT Utf8proc_LIBRARY OR NOT Highway_INCLUDE_DIR OR NOT Highway_LIBRARY)
+  message(FATAL_ERROR "utf8proc or Highway was not found. Run scripts/setup.sh, or install libutf8proc-dev and libhwy-dev.")
+endif()
+add_library(crope_utf8proc INTERFACE)
+target_include_directories(crope_utf8proc SYSTEM INTERFACE "${Utf8proc_INCLUDE_DIR}")
+target_link_libraries(crope_utf8proc INTERFACE "${Utf8proc_LIBRARY}")
+add_library(crope_highway INTERFACE)
+target_include_directories(crope_highway SYSTEM INTERFACE "${Highway_INCLUDE_DIR}")
+target_link_libraries(crope_highway INTERFACE "${Highway_LIBRARY}")

@@ -15,7 +15,7 @@ readonly torch_version=2.13.0
 readonly pyarrow_version=26.0.1
 readonly system_packages=(
   g++ cmake ninja-build python3-venv
-  nlohmann-json3-dev libcli11-dev libpcre2-dev libgtest-dev libbenchmark-dev
+  nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libhwy-dev libgtest-dev libbenchmark-dev gnuplot-nox
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }
