@@ -20,5 +20,6 @@ extern const Command kParamsCommand;
 extern const Command kScoreCommand;
 extern const Command kDataCommand;
 extern const Command kTokenizerCommand;
+extern const Command kTrainCommand;
 
 }  // namespace crope::cli

@@ -1,6 +1,7 @@
 #include "cli/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 namespace crope::cli {
 namespace {
@@ -11,6 +12,11 @@ void add_option(CLI::App& app, const std::string& name, T& value, const std::str
 }
 
 }  // namespace
+
+std::string flag_name(std::string field) {
+  std::ranges::replace(field, '_', '-');
+  return "--" + field;
+}
 
 void Flags::positional(const char* name, std::string& value, const char* help) {
   app_.add_option(name, value, help)->required();

@@ -15,6 +15,9 @@ namespace crope::cli {
 
 // Every value given by reference must outlive the parsing, and holds its default before it. Names are long and
 // kebab-case: "--ids-file".
+// "--num-layers" of the field num_layers.
+std::string flag_name(std::string field);
+
 class Flags {
  public:
   explicit Flags(CLI::App& app) : app_(app) {}

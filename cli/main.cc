@@ -22,7 +22,7 @@ constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
 const std::array kCommands = {
-    &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kDataCommand,   &cli::kScoreCommand,
+    &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kDataCommand,   &cli::kTrainCommand, &cli::kScoreCommand,
     &cli::kInfoCommand,   &cli::kExportCommand,    &cli::kImportCommand,
 };
 

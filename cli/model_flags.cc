@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -10,15 +9,6 @@
 #include "crope/base/error.h"
 
 namespace crope::cli {
-namespace {
-
-std::string flag_name(std::string field) {
-  std::ranges::replace(field, '_', '-');
-  return "--" + field;
-}
-
-}  // namespace
-
 ModelFlags::ModelFlags(Flags& flags) : flags_(flags) {
   flags.option("--recipe", recipe_, "A recipe's name or file; flags override it");
   model::visit_fields(values_, [&](const char* name, auto& value) {

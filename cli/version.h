@@ -3,9 +3,14 @@
 
 #include <string>
 
+#include "crope/base/json.h"
+
 namespace crope::cli {
 
 // "crope 0.1.0, LibTorch 2.13.0, AVX2": the last is the instruction set that LibTorch's kernels use here.
 std::string version_line();
+
+// The same as fields, with the command line of this process and the time: what a run records of its program.
+Json program_record();
 
 }  // namespace crope::cli

@@ -217,6 +217,31 @@ void AtomicDirectory::commit() {
   flush_directory(parent_of(path_));
 }
 
+DirectoryLock::DirectoryLock(const fs::path& folder, std::string_view what_it_does)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) throw_system_error("cannot open", folder, errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  throw Error(fmt::format("{}: another process {} here", folder.string(), what_it_does),
+              "wait for it, stop it, or give another folder");
+}
+
+DirectoryLock::~DirectoryLock() {
+  ::close(descriptor_);
+}
+
+void replace_symlink(const fs::path& target, const fs::path& link) {
+  const fs::path temporary = parent_of(link) / fmt::format(".{}.{}", link.filename().string(), ::getpid());
+  ::unlink(temporary.c_str());
+  if (::symlink(target.c_str(), temporary.c_str()) != 0) throw_system_error("cannot create", link, errno);
+  if (::rename(temporary.c_str(), link.c_str()) != 0) {
+    const int code = errno;
+    ::unlink(temporary.c_str());
+    throw_system_error("cannot replace", link, code);
+  }
+  flush_directory(parent_of(link));
+}
+
 std::string read_file(const fs::path& path, std::uint64_t limit) {
   struct stat status {};
   const Descriptor descriptor = open_for_reading(path, &status);

@@ -86,6 +86,24 @@ class AtomicDirectory {
   int lock_ = -1;
 };
 
+// Keeps others that ask for it out of a folder, until the process or the object ends.
+class DirectoryLock {
+ public:
+  // Throws Error if another process holds it, saying `what_it_does` there ("trains"). Where the file system has no
+  // locks, nobody is kept out.
+  DirectoryLock(const std::filesystem::path& folder, std::string_view what_it_does);
+
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+  ~DirectoryLock();
+
+ private:
+  int descriptor_;
+};
+
+// Makes `link` a symbolic link to `target`, in place of what link it was before: a reader sees one or the other.
+void replace_symlink(const std::filesystem::path& target, const std::filesystem::path& link);
+
 // The contents of a file of at most `limit` bytes. Throws Error otherwise.
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 30);
 

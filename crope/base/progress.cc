@@ -30,7 +30,7 @@ void Progress::update(std::uint64_t done, const std::string& note) {
   next_line_ = now + (log_.is_terminal() ? kTerminalInterval : kPlainInterval);
 
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const double rate = static_cast<double>(done) / seconds;
+  const double rate = static_cast<double>(done - options_.first) / seconds;
   std::string line = fmt::format("{}: ", options_.label);
   if (options_.total > 0) {
     const double share = static_cast<double>(done) / static_cast<double>(options_.total);

@@ -14,6 +14,7 @@ struct ProgressOptions {
   std::string label;        // what is being done: "prepare"
   std::string unit;         // what is counted: "documents"
   std::uint64_t total = 0;  // 0 when it is not known: then neither share nor time left is shown
+  std::uint64_t first = 0;  // what was done before: it counts for the share, not for the rate
   // Where time comes from; a test sets its own clock.
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };

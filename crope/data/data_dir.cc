@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "crope/base/content_hash.h"
 #include "crope/base/error.h"
+#include "crope/base/file.h"
 
 namespace crope::data {
 namespace fs = std::filesystem;
@@ -129,6 +131,26 @@ DataDir open_data_dir(const fs::path& path) {
     check_shard_count(dir, kVal, dir.val.size(), dir.info->val);
   }
   return dir;
+}
+
+std::string content_fingerprint(const DataDir& dir) {
+  // Enough to tell corpora apart, little enough to read from a disk at every start.
+  constexpr std::size_t kSamples = 64, kSampleBytes = 4096;
+  std::uint64_t hash = 0;
+  for (const auto* shards : {&dir.train, &dir.val}) {
+    for (const fs::path& path : *shards) {
+      const auto file = MappedFile::open(path);
+      const std::span<const std::byte> bytes = file->bytes();
+      const std::uint64_t size = bytes.size();
+      hash = content_hash(std::as_bytes(std::span(&size, 1)), hash);
+      for (std::size_t i = 0; i < kSamples; ++i) {
+        const std::size_t begin = bytes.size() * i / kSamples;
+        hash = content_hash(bytes.subspan(begin, std::min(kSampleBytes, bytes.size() - begin)), hash);
+      }
+    }
+    hash = content_hash({}, hash);  // where training ends and validation begins
+  }
+  return hash_text(hash);
 }
 
 }  // namespace crope::data

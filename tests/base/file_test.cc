@@ -134,5 +134,29 @@ TEST(MappedFile, ReleasedBytesAreReadAgain) {
   EXPECT_EQ(file->bytes()[50'000], std::byte{'q'});
 }
 
+TEST(DirectoryLock, KeepsOthersOutWhileItLives) {
+  const test::TemporaryFolder folder;
+  {
+    const DirectoryLock lock(folder.path(), "works");
+    try {
+      const DirectoryLock second(folder.path(), "works");
+      FAIL() << "two locks of one folder";
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("another process works here"), std::string::npos) << e.what();
+    }
+  }
+  const DirectoryLock again(folder.path(), "works");
+  EXPECT_THROW(DirectoryLock(folder / "absent", "works"), Error);
+}
+
+TEST(ReplaceSymlink, PointsToTheNewTargetAndLeavesNothingElse) {
+  const test::TemporaryFolder folder;
+  replace_symlink("one", folder / "link");
+  replace_symlink("two", folder / "link");
+  EXPECT_EQ(fs::read_symlink(folder / "link"), "two");
+  EXPECT_EQ(count_entries(folder.path()), 1u);
+  EXPECT_THROW(replace_symlink("one", folder / "absent/link"), Error);
+}
+
 }  // namespace
 }  // namespace crope

@@ -18,10 +18,12 @@ class ProgressTest : public testing::Test {
  protected:
   ~ProgressTest() override { std::fclose(stream_); }
 
-  std::string run(std::uint64_t total, const std::vector<std::pair<int, std::uint64_t>>& updates) {
+  std::string run(std::uint64_t total, const std::vector<std::pair<int, std::uint64_t>>& updates,
+                  std::uint64_t first = 0) {
     Log log(stream_, /*is_terminal=*/false);
     steady_clock::time_point now{};
-    Progress progress(log, {.label = "work", .unit = "items", .total = total, .now = [&] { return now; }});
+    Progress progress(
+        log, {.label = "work", .unit = "items", .total = total, .first = first, .now = [&] { return now; }});
     for (const auto& [seconds, done] : updates) {
       now = steady_clock::time_point{} + std::chrono::seconds(seconds);
       progress.update(done);
@@ -44,6 +46,10 @@ TEST_F(ProgressTest, QuietForTwoSecondsThenEveryFive) {
 
 TEST_F(ProgressTest, WithoutATotalThereIsNoTimeLeft) {
   EXPECT_EQ(run(0, {{4, 6000}}), "work: 6.00k items, 1.50k/s\n");
+}
+
+TEST_F(ProgressTest, WhatWasDoneBeforeIsNoPartOfTheRate) {
+  EXPECT_EQ(run(1000, {{2, 700}}, 500), "work: 70.0% of 1.00k items, 100/s, 3 s left\n");
 }
 
 TEST(Format, Durations) {

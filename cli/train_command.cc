@@ -1,0 +1,124 @@
+// crope train: a run from data to model, or on from where it was stopped.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/train_flags.h"
+#include "cli/version.h"
+#include "crope/base/error.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/log.h"
+#include "crope/base/memory.h"
+#include "crope/base/progress.h"
+#include "crope/train/dry_run.h"
+#include "crope/train/trainer.h"
+
+namespace crope::cli {
+namespace {
+
+struct TrainCommandFlags {
+  explicit TrainCommandFlags(Flags& flags) : settings(flags) {}
+
+  TrainFlags settings;
+  std::string data;
+  std::string out;
+  std::string init_from;
+  bool resume = false;
+  bool dry_run = false;
+  bool json = false;
+};
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+void print_summary(const train::TrainJob& job, const train::TrainSummary& summary, bool as_json) {
+  const auto& validation = summary.validation;
+  if (as_json) {
+    const Json json = {{"run", job.run.string()},
+                       {"variant", model::traits(job.model.variant).name},
+                       {"step", summary.step},
+                       {"finished", summary.finished},
+                       {"parameters", summary.parameters},
+                       {"tokens", summary.tokens},
+                       {"loss", optional_number(summary.loss)},
+                       {"val_loss", validation ? Json(validation->loss) : Json(nullptr)},
+                       {"bits_per_byte", validation ? optional_number(validation->bits_per_byte) : Json(nullptr)},
+                       {"tokens_per_second", summary.tokens_per_second},
+                       {"elapsed_s", summary.elapsed_s},
+                       {"peak_memory", summary.peak_memory}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  fmt::print("{}: step {} of {}, {} parameters", model::traits(job.model.variant).name, summary.step, job.config.steps,
+             format_count(static_cast<double>(summary.parameters)));
+  if (summary.loss) fmt::print(", loss {:.4f}", *summary.loss);
+  if (validation) fmt::print(", validation loss {:.4f}", validation->loss);
+  if (summary.tokens_per_second > 0) fmt::print(", {} tokens/s", format_count(summary.tokens_per_second));
+  fmt::print(", {} in all, {} of memory\n{}\n", format_duration(summary.elapsed_s),
+             format_bytes(static_cast<double>(summary.peak_memory)), job.run.string());
+}
+
+void print_dry_run(const train::TrainJob& job, const train::DryRun& run, bool as_json) {
+  if (as_json) {
+    const Json json = {{"variant", model::traits(job.model.variant).name},
+                       {"parameters", run.parameters},
+                       {"memory", run.memory},
+                       {"seconds_per_step", run.seconds_per_step},
+                       {"optimizer_seconds", run.optimizer_seconds},
+                       {"total_seconds", run.total_seconds},
+                       {"tokens_per_second", run.tokens_per_second},
+                       {"gemm_share", run.gemm_share},
+                       {"checkpoint_bytes", run.checkpoint_bytes}};
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  const auto row = [](const char* name, const std::string& value) { fmt::print("{:<22}{}\n", name, value); };
+  row("variant", std::string(model::traits(job.model.variant).name));
+  row("parameters", fmt::format("{}", run.parameters));
+  row("memory", format_bytes(static_cast<double>(run.memory)));
+  row("time per step", fmt::format("{:.3f} s, of it {:.3f} s optimiser", run.seconds_per_step, run.optimizer_seconds));
+  row("tokens per second", format_count(run.tokens_per_second));
+  row("share of GEMM peak", fmt::format("{:.0f}% (forward and backward)", 100 * run.gemm_share));
+  row("steps", fmt::format("{}", job.config.steps));
+  row("total time", format_duration(run.total_seconds));
+  row("a checkpoint", format_bytes(static_cast<double>(run.checkpoint_bytes)));
+}
+
+void run_train(const TrainCommandFlags& flags) {
+  Log log(stderr);
+  const InterruptScope interrupt;
+  const train::TrainJob job = train::resolve_job({.given = flags.settings.given(),
+                                                  .run = flags.out,
+                                                  .data = flags.data,
+                                                  .init_from = flags.init_from,
+                                                  .program = program_record()});
+  if (flags.dry_run) {
+    print_dry_run(job, train::dry_run(job, log), flags.json);
+    return;
+  }
+  const train::TrainSummary summary = train::train(job, log);
+  if (!summary.finished) log.info("stopped by a signal; the same command goes on from here");
+  print_summary(job, summary, flags.json);
+}
+
+void declare(Flags& flags) {
+  const auto values = std::make_shared<TrainCommandFlags>(flags);
+  flags.option("--data", values->data, "Data directory (crope data prepare); a run that exists knows its own");
+  flags.option("--out", values->out, "Run directory, new or to go on with");
+  flags.require("--out");
+  flags.option("--init-from", values->init_from, "Start from this model's weights: a model or run directory");
+  flags.option("--resume", values->resume, "Go on with the run in --out if there is one, which is also what happens without");
+  flags.option("--dry-run", values->dry_run, "Measure a few steps and say what the run will take; writes nothing");
+  flags.option("--json", values->json, "The result as one JSON object");
+  flags.run([values] { run_train(*values); });
+}
+
+}  // namespace
+
+const Command kTrainCommand = {"train", "Train a model, or go on with a run that was stopped",
+                               "crope train --data data --out runs/crope_all --recipe small_cpu --variant crope_all",
+                               declare};
+
+}  // namespace crope::cli

@@ -1,0 +1,26 @@
+// The flags that give the settings of a training run: --recipe, then one for each field of model and run.
+#pragma once
+
+#include <string>
+
+#include "cli/flags.h"
+#include "crope/train/train_config.h"
+
+namespace crope::cli {
+
+class TrainFlags {
+ public:
+  explicit TrainFlags(Flags& flags);
+
+  // What the recipe and the flags give, the flags last. Nothing that was not given is in it.
+  train::Settings given() const;
+
+ private:
+  std::string recipe_;
+  std::string variant_ = "rope";
+  model::ModelConfig model_;
+  train::TrainConfig config_;
+  Flags flags_;
+};
+
+}  // namespace crope::cli

@@ -1,0 +1,45 @@
+#include "crope/base/content_hash.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace crope {
+namespace {
+
+constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
+constexpr std::size_t kLanes = 4;  // independent chains, so that their multiplications overlap
+constexpr std::size_t kStripe = kLanes * sizeof(std::uint64_t);
+
+std::uint64_t mix(std::uint64_t state, std::uint64_t word) {
+  return std::rotl((state ^ word) * kMultiplier, 29);
+}
+
+void add_stripe(std::array<std::uint64_t, kLanes>& lanes, const std::byte* stripe) {
+  std::array<std::uint64_t, kLanes> words;
+  std::memcpy(words.data(), stripe, kStripe);
+  for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mix(lanes[i], words[i]);
+}
+
+}  // namespace
+
+std::uint64_t content_hash(std::span<const std::byte> bytes, std::uint64_t start) {
+  std::array<std::uint64_t, kLanes> lanes;
+  for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mix(start, i + 1);
+  const std::size_t size = bytes.size();
+  for (; bytes.size() >= kStripe; bytes = bytes.subspan(kStripe)) add_stripe(lanes, bytes.data());
+  std::array<std::byte, kStripe> tail{};
+  if (!bytes.empty()) std::memcpy(tail.data(), bytes.data(), bytes.size());
+  add_stripe(lanes, tail.data());
+  std::uint64_t hash = mix(start, size);  // the length tells a tail of zeros from no tail
+  for (const std::uint64_t lane : lanes) hash = mix(hash, lane);
+  return hash ^ (hash >> 32);
+}
+
+std::string hash_text(std::uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace crope

@@ -1,0 +1,28 @@
+#include "crope/train/gemm_peak.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace crope::train {
+
+double measure_gemm_peak(torch::Device device, torch::ScalarType type) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::int64_t N = 1024;
+  constexpr int kRepetitions = 12;
+  const at::NoGradGuard no_grad;
+  const auto options = at::TensorOptions(device).dtype(type);
+  const at::Tensor a = at::ones({N, N}, options), b = at::ones({N, N}, options);
+  at::Tensor c = at::empty({N, N}, options);
+  double best = 0;
+  for (int i = 0; i < kRepetitions; ++i) {
+    const auto start = Clock::now();
+    at::mm_out(c, a, b);
+    c[0][0].item<float>();  // waits for a device that works on its own
+    best = std::max(best, 2.0 * N * N * N / std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return best;
+}
+
+}  // namespace crope::train

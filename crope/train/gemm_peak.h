@@ -1,0 +1,11 @@
+// What matrix products reach on this machine: the yardstick for everything else.
+#pragma once
+
+#include <torch/types.h>
+
+namespace crope::train {
+
+// Floating-point operations a second of a large square product, the best of a few, in about a third of a second.
+double measure_gemm_peak(torch::Device device, torch::ScalarType type = torch::kFloat32);
+
+}  // namespace crope::train

@@ -1,0 +1,56 @@
+#include "crope/train/metrics_log.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+
+namespace crope::train {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kLongestLog = std::uint64_t{4} << 30;
+
+// Whether a whole line is an object of a step up to `last_step`.
+bool belongs(std::string_view line, std::int64_t last_step) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  return json.is_object() && json.contains("step") && json["step"].is_number_integer() &&
+         json["step"].get<std::int64_t>() <= last_step;
+}
+
+// The lines of `text` that stay. Steps only grow, so that the first line that does not belong ends them.
+std::size_t kept_bytes(std::string_view text, std::int64_t last_step) {
+  std::size_t kept = 0;
+  while (true) {
+    const std::size_t end = text.find('\n', kept);
+    if (end == std::string_view::npos || !belongs(text.substr(kept, end - kept), last_step)) return kept;
+    kept = end + 1;
+  }
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(fs::path path, std::int64_t last_step) : path_(std::move(path)) {
+  if (fs::exists(path_)) {
+    const std::string text = read_file(path_, kLongestLog);
+    const std::size_t kept = kept_bytes(text, last_step);
+    if (kept < text.size()) write_file(path_, std::string_view(text).substr(0, kept));
+  }
+  file_.reset(std::fopen(path_.c_str(), "ae"));
+  if (!file_) throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
+}
+
+void MetricsLog::write(const Json& line) {
+  const std::string text = line.dump() + "\n";
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0) {
+    throw Error(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)),
+                "make room; the run continues from its last checkpoint");
+  }
+}
+
+}  // namespace crope::train

@@ -1,0 +1,72 @@
+#include "crope/train/run_dir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "crope/base/file.h"
+
+namespace crope::train {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kPrefix = "step_";
+
+fs::path relative_checkpoint_path(std::int64_t step) {
+  return fs::path(kCheckpoints) / fmt::format("{}{:08}", kPrefix, step);
+}
+
+// The step of "step_00000500"; nothing for any other name.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return {};
+  std::int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, code] = std::from_chars(name.data() + kPrefix.size(), end, step);
+  if (code != std::errc() || stop != end || step < 0) return {};
+  return step;
+}
+
+}  // namespace
+
+fs::path checkpoint_path(const fs::path& run, std::int64_t step) {
+  return run / relative_checkpoint_path(step);
+}
+
+std::vector<Checkpoint> list_checkpoints(const fs::path& run) {
+  std::vector<Checkpoint> checkpoints;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(run / kCheckpoints, code)) {
+    const auto step = step_of(entry.path().filename().string());
+    if (step && entry.is_directory()) checkpoints.push_back({*step, entry.path()});
+  }
+  std::ranges::sort(checkpoints, {}, &Checkpoint::step);
+  return checkpoints;
+}
+
+std::vector<Checkpoint> resume_candidates(const fs::path& run) {
+  std::vector<Checkpoint> checkpoints = list_checkpoints(run);
+  std::ranges::reverse(checkpoints);
+  std::error_code code;
+  const fs::path target = fs::read_symlink(run / kLatestLink, code);
+  const auto latest = code ? std::nullopt : step_of(target.filename().string());
+  // Newer ones were being made when the run was killed, or the link was put back by hand: the run makes them again.
+  if (latest) std::erase_if(checkpoints, [&](const Checkpoint& each) { return each.step > *latest; });
+  return checkpoints;
+}
+
+void link_checkpoint(const fs::path& run, const char* link, std::int64_t step) {
+  replace_symlink(relative_checkpoint_path(step), run / link);
+}
+
+void prune_checkpoints(const fs::path& run, std::int64_t step, std::int64_t keep, std::optional<std::int64_t> best) {
+  if (keep == 0) return;
+  std::vector<Checkpoint> checkpoints = list_checkpoints(run);
+  std::erase_if(checkpoints, [&](const Checkpoint& each) { return each.step > step; });
+  const auto count = static_cast<std::int64_t>(checkpoints.size());
+  for (std::int64_t i = 0; i < count - keep; ++i) {
+    if (checkpoints[i].step != best) fs::remove_all(checkpoints[i].path);
+  }
+}
+
+}  // namespace crope::train

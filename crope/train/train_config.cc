@@ -1,0 +1,193 @@
+#include "crope/train/train_config.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/cpu/Utils.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <type_traits>
+
+#include "crope/base/error.h"
+#include "crope/base/nearest_name.h"
+#include "crope/data/token_loader.h"
+
+namespace crope::train {
+namespace {
+
+// The choices of a field that is a word, with what each stands for.
+template <typename Value, std::size_t N>
+Value choose(const char* field, const std::string& word, const std::array<std::pair<const char*, Value>, N>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (word == name) return value;
+    names.emplace_back(name);
+  }
+  throw UsageError(fmt::format("{}: unknown choice '{}'", field, word), suggest(word, names));
+}
+
+constexpr std::array<std::pair<const char*, optim::LrAdjustment>, 2> kLrAdjustments = {
+    {{"match_rms_adamw", optim::LrAdjustment::match_rms_adamw}, {"original", optim::LrAdjustment::original}}};
+constexpr std::array<std::pair<const char*, TiedPairs>, 2> kTiedPairs = {
+    {{"complex", TiedPairs::complex}, {"separate", TiedPairs::separate}}};
+constexpr std::array<std::pair<const char*, torch::ScalarType>, 2> kTypes = {
+    {{"fp32", torch::kFloat32}, {"bf16", torch::kBFloat16}}};
+
+void require(bool holds, const char* field, double value, const char* expected) {
+  if (!holds) throw UsageError(fmt::format("{}: expected {}, got {}", field, expected, value));
+}
+
+void assign(const char* name, std::string_view origin, const Json& json, std::string& value) {
+  if (!json.is_string()) throw Error(fmt::format("{}: {}: expected a word, found {}", origin, name, json.dump()));
+  value = json.get<std::string>();
+}
+
+void assign(const char* name, std::string_view origin, const Json& json, std::int64_t& value) {
+  const bool fits = json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX);
+  if (!fits) throw Error(fmt::format("{}: {}: expected a whole number, found {}", origin, name, json.dump()));
+  value = json.get<std::int64_t>();
+}
+
+void assign(const char* name, std::string_view origin, const Json& json, double& value) {
+  if (!json.is_number()) throw Error(fmt::format("{}: {}: expected a number, found {}", origin, name, json.dump()));
+  value = json.get<double>();
+}
+
+// Whether two settings are the same value: 1 and 1.0 are.
+bool same(const Json& one, const Json& other) {
+  if (one.is_number() && other.is_number()) return one.get<double>() == other.get<double>();
+  return one == other;
+}
+
+}  // namespace
+
+void validate(const TrainConfig& c) {
+  const auto at_least = [](const char* field, std::int64_t value, std::int64_t least, const char* expected) {
+    require(value >= least, field, static_cast<double>(value), expected);
+  };
+  at_least("steps", c.steps, 1, "at least 1");
+  at_least("batch_size", c.batch_size, 1, "at least 1");
+  at_least("seq_len", c.seq_len, 1, "at least 1");
+  at_least("newton_schulz_steps", c.newton_schulz_steps, 0, "0 or more");
+  at_least("micro_batch_size", c.micro_batch_size, 0, "0 or more");
+  at_least("threads", c.threads, 0, "0 or more");
+  at_least("checkpoint_every", c.checkpoint_every, 0, "0 or more");
+  at_least("keep_checkpoints", c.keep_checkpoints, 0, "0 or more");
+  at_least("validate_every", c.validate_every, 0, "0 or more");
+  at_least("validation_rows", c.validation_rows, 0, "0 or more");
+  at_least("seed", c.seed, 0, "0 or more");
+  const auto is_share = [](double x) { return x >= 0 && x < 1; };
+  require(is_share(c.momentum), "momentum", c.momentum, "0 or more and less than 1");
+  require(is_share(c.beta1), "beta1", c.beta1, "0 or more and less than 1");
+  require(is_share(c.beta2), "beta2", c.beta2, "0 or more and less than 1");
+  for (const auto& [field, value] :
+       {std::pair{"weight_decay", c.weight_decay}, {"adam_eps", c.adam_eps}, {"grad_clip", c.grad_clip},
+        {"embedding_std", c.embedding_std}, {"projection_gain", c.projection_gain}}) {
+    require(value >= 0 && std::isfinite(value), field, value, "0 or more");
+  }
+  optim::validate(schedule_of(c));
+  optimizer_options(c);
+  data::parse_row_order(c.data_order);
+  if (c.precision != "auto") choose("precision", c.precision, kTypes);
+  const torch::Device device = [&] {
+    try {
+      return torch::Device(c.device);
+    } catch (const c10::Error&) {
+      throw UsageError(fmt::format("device: unknown device '{}'", c.device), "cpu, cuda or cuda:N");
+    }
+  }();
+  if (device.is_cuda() && !at::hasCUDA()) {
+    throw UsageError(fmt::format("device: '{}' is not there: this LibTorch has no CUDA, or there is no such device",
+                                 c.device),
+                     "use --device cpu, or build with -DTorch_ROOT of a CUDA LibTorch");
+  }
+}
+
+std::string resolve_precision(const std::string& precision, const std::string& device) {
+  if (precision != "auto") return precision;
+  if (!torch::Device(device).is_cpu()) return "bf16";
+  const auto capabilities = at::cpu::get_cpu_capabilities();
+  for (const char* name : {"avx512_bf16", "amx_bf16", "sve_bf16", "bf16"}) {
+    const auto found = capabilities.find(name);
+    if (found != capabilities.end() && found->second.isBool() && found->second.toBool()) return "bf16";
+  }
+  return "fp32";
+}
+
+optim::Schedule schedule_of(const TrainConfig& c) {
+  return {.kind = optim::schedule_by_name(c.schedule),
+          .lr = c.lr,
+          .min_lr = c.min_lr,
+          .warmup_steps = c.warmup_steps,
+          .steps = c.steps,
+          .decay_share = c.decay_share};
+}
+
+OptimizerOptions optimizer_options(const TrainConfig& c) {
+  OptimizerOptions options;
+  options.muon.momentum = c.momentum;
+  options.muon.weight_decay = c.weight_decay;
+  options.muon.lr_adjustment = choose("muon_lr", c.muon_lr, kLrAdjustments);
+  options.muon.newton_schulz.steps = static_cast<int>(c.newton_schulz_steps);
+  options.muon.iteration_type = choose("muon_precision", c.muon_precision, kTypes);
+  options.adamw = {.beta1 = c.beta1, .beta2 = c.beta2, .eps = c.adam_eps};
+  options.embedding_weight_decay = c.weight_decay;
+  options.tied_pairs = choose("muon_tied", c.muon_tied, kTiedPairs);
+  return options;
+}
+
+model::InitOptions init_options(const TrainConfig& c) {
+  return {.seed = static_cast<std::uint64_t>(c.seed),
+          .embedding_std = c.embedding_std,
+          .projection_gain = c.projection_gain};
+}
+
+void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfig& config, std::string_view origin) {
+  std::vector<std::string> names = {"variant"};
+  const auto take = [&](const char* name, auto& value) {
+    names.emplace_back(name);
+    if (given.contains(name)) assign(name, origin, given[name], value);
+  };
+  model::visit_fields(model, take);
+  visit_train_fields(config, [&](const char* name, auto& value, FieldKind, const char*) { take(name, value); });
+  if (given.contains("variant")) {
+    std::string variant;
+    assign("variant", origin, given["variant"], variant);
+    model.variant = model::variant_by_name(variant);
+  }
+  for (const auto& [key, value] : given.items()) {
+    if (std::ranges::find(names, key) == names.end()) {
+      throw UsageError(fmt::format("{}: unknown setting '{}'", origin, key), suggest(key, names));
+    }
+  }
+}
+
+Settings settings_of(const model::ModelConfig& model, const TrainConfig& config) {
+  Settings settings = Json::object();
+  model::visit_fields(model, [&](const char* name, const auto& value) { settings[name] = value; });
+  settings["variant"] = model::traits(model.variant).name;
+  visit_train_fields(config,
+                     [&](const char* name, const auto& value, FieldKind, const char*) { settings[name] = value; });
+  return settings;
+}
+
+std::vector<std::string> conflicts(const Settings& recorded, const Settings& given) {
+  std::vector<std::string> found;
+  const TrainConfig any;
+  std::vector<std::string> of_conduct;
+  visit_train_fields(any, [&](const char* name, const auto&, FieldKind kind, const char*) {
+    if (kind == FieldKind::of_its_conduct) of_conduct.emplace_back(name);
+  });
+  for (const auto& [key, value] : given.items()) {
+    if (std::ranges::find(of_conduct, key) != of_conduct.end()) continue;
+    const bool is_recorded = recorded.contains(key);
+    if (is_recorded && same(recorded[key], value)) continue;
+    if (key == "precision" && value == "auto") continue;
+    found.push_back(
+        fmt::format("{}: {} there, {} asked for", key, is_recorded ? recorded[key].dump() : "nothing", value.dump()));
+  }
+  return found;
+}
+
+}  // namespace crope::train

@@ -1,0 +1,40 @@
+// From what a user asks for to what is trained: defaults, settings, the data's vocabulary, a model to start from, and
+// the record of a run that is to go on. run.json is that record.
+#pragma once
+
+#include <filesystem>
+
+#include "crope/base/json.h"
+#include "crope/data/data_dir.h"
+#include "crope/train/train_config.h"
+
+namespace crope::train {
+
+struct JobRequest {
+  Settings given;                   // by flags or by a recipe; what is missing has its default, or the run's value
+  std::filesystem::path run;        // where the run is, or is to be
+  std::filesystem::path data;       // may be empty for a run that exists
+  std::filesystem::path init_from;  // a model to start from; may be empty
+  Json program = Json::object();    // version, LibTorch, instruction set, command: put into run.json as they are
+};
+
+struct TrainJob {
+  model::ModelConfig model;
+  TrainConfig config;  // nothing in it is left to be chosen
+  std::filesystem::path run;
+  std::filesystem::path data;
+  std::filesystem::path init_from;
+  Json program;
+};
+
+// Throws UsageError for impossible settings, and Error if a run of other settings is there (naming each that differs),
+// if the vocabulary does not hold the data's tokens, or if the model to start from has another tokenizer.
+TrainJob resolve_job(const JobRequest& request);
+
+// Writes run.json. `data` is what TrainJob::data holds.
+void write_run_record(const TrainJob& job, const data::DataDir& data);
+
+// Throws Error if run.json was written for other data than this.
+void check_recorded_data(const TrainJob& job, const data::DataDir& data);
+
+}  // namespace crope::train

@@ -1,0 +1,47 @@
+// A checkpoint: a model directory, and beside the model all else that a run needs to go on bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "crope/base/log.h"
+#include "crope/data/token_loader.h"
+#include "crope/model/transformer.h"
+#include "crope/train/optimizer.h"
+
+namespace crope::train {
+
+struct BestValidation {
+  std::int64_t step;
+  double val_loss;
+};
+
+// How far a run has come.
+struct TrainProgress {
+  std::int64_t step = 0;  // finished updates
+  std::uint64_t tokens = 0;
+  double elapsed_s = 0;
+  data::LoaderState loader;
+  std::optional<BestValidation> best;  // among the checkpoints
+};
+
+// Writes the checkpoint of progress.step into the run directory: whole, or not at all. `tokenizer` is a tokenizer.json
+// to put beside the model; may be empty.
+// Throws Error, saying how much room was needed, when the disk is full.
+void save_checkpoint(const std::filesystem::path& run, const model::Transformer& model, const Optimizer& optimizer,
+                     const TrainProgress& progress, const std::filesystem::path& tokenizer);
+
+struct LoadedCheckpoint {
+  model::Transformer model;  // owns its weights: nothing refers to the file any more
+  TrainProgress progress;
+};
+
+// Throws Error naming the file if anything in the checkpoint is missing, damaged, or not as it was written.
+LoadedCheckpoint load_checkpoint(const std::filesystem::path& checkpoint, Log& log,
+                                 const torch::TensorOptions& options = {});
+
+// Restores the optimiser of that model. Throws Error naming the tensor that does not fit.
+void load_optimizer_state(const std::filesystem::path& checkpoint, Optimizer& optimizer);
+
+}  // namespace crope::train

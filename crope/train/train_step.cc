@@ -1,0 +1,48 @@
+#include "crope/train/train_step.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace crope::train {
+
+using torch::Tensor;
+
+PrecisionScope::PrecisionScope(torch::ScalarType precision, torch::Device device)
+    : is_on_(precision != torch::kFloat32), device_(device.type()) {
+  if (!is_on_) return;
+  at::autocast::set_autocast_dtype(device_, precision);
+  at::autocast::set_autocast_enabled(device_, true);
+}
+
+PrecisionScope::~PrecisionScope() {
+  if (!is_on_) return;
+  at::autocast::set_autocast_enabled(device_, false);
+  at::autocast::clear_cache();  // casts of weights that are about to change
+}
+
+std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
+                                        const std::function<bool()>& stop) {
+  for (model::Parameter& parameter : model.parameters) parameter.value.mutable_grad() = Tensor();
+  const torch::Device device = model.embedding.device();
+  const auto width = static_cast<std::int64_t>(batch.tokens.size()) / batch.rows;
+  const Tensor rows = at::from_blob(batch.tokens.data(), {batch.rows, width}, at::kLong);
+  double sum = 0;
+  for (std::int64_t first = 0; first < batch.rows; first += options.micro_batch_size) {
+    if (stop()) return {};
+    const std::int64_t count = std::min(options.micro_batch_size, batch.rows - first);
+    const double share = static_cast<double>(count) / static_cast<double>(batch.rows);
+    Tensor loss;
+    {
+      const PrecisionScope scope(options.precision, device);
+      loss = model::loss(model, rows.narrow(0, first, count).to(device));
+    }
+    loss.backward(at::full_like(loss, share));
+    sum += share * loss.item<double>();
+  }
+  return sum;
+}
+
+}  // namespace crope::train

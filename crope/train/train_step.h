@@ -1,0 +1,37 @@
+// One update of a model: gradients of a batch in pieces that fit memory, then the optimiser.
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+
+#include "crope/data/token_loader.h"
+#include "crope/model/transformer.h"
+
+namespace crope::train {
+
+struct StepOptions {
+  std::int64_t micro_batch_size;  // rows
+  torch::ScalarType precision = torch::kFloat32;
+};
+
+// Leaves in every parameter's .grad() the gradient of the mean loss over the rows of the batch, and returns that loss.
+// Asks `stop` between the pieces; when it says so, the gradients are not to be used and nothing is returned.
+std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
+                                        const std::function<bool()>& stop);
+
+// Computes in bf16 where ATen's autocast says so, while it lives; does nothing for fp32.
+class PrecisionScope {
+ public:
+  PrecisionScope(torch::ScalarType precision, torch::Device device);
+  ~PrecisionScope();
+
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  bool is_on_;
+  torch::DeviceType device_;
+};
+
+}  // namespace crope::train

@@ -1,0 +1,244 @@
+#include "crope/train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/memory.h"
+#include "crope/base/progress.h"
+#include "crope/model/cost.h"
+#include "crope/model/init.h"
+#include "crope/model/model_dir.h"
+#include "crope/optim/grad_clip.h"
+#include "crope/train/gemm_peak.h"
+#include "crope/train/metrics_log.h"
+#include "crope/train/run_dir.h"
+#include "crope/train/starting_model.h"
+#include "crope/train/train_state.h"
+#include "crope/train/train_step.h"
+
+namespace crope::train {
+namespace fs = std::filesystem;
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Trainer {
+ public:
+  Trainer(const TrainJob& job, Log& log)
+      : job_(job), config_(job.config), log_(log), lock_((fs::create_directories(job.run), job.run), "trains") {
+    at::set_num_threads(static_cast<int>(config_.threads));
+    const data::DataDir data = data::open_data_dir(job.data);
+    if (fs::exists(job.run / kRunFile)) check_recorded_data(job, data);
+    open_data(data);
+    restore_or_begin();
+    write_run_record(job, data);
+    metrics_ = std::make_unique<MetricsLog>(job.run / kMetricsFile, progress_.step);
+  }
+
+  TrainSummary run() {
+    if (progress_.step < config_.steps) train_on();
+    summary_.step = progress_.step;
+    summary_.finished = progress_.step >= config_.steps;
+    summary_.parameters = model::count_parameters(model_->config).total();
+    summary_.tokens = progress_.tokens;
+    summary_.elapsed_s = progress_.elapsed_s;
+    summary_.tokens_per_second = median_rate();
+    summary_.peak_memory = peak_memory();
+    return summary_;
+  }
+
+ private:
+  void open_data(const data::DataDir& data) {
+    const std::int64_t V = job_.model.vocab_size, T = config_.seq_len;
+    if (data.train.empty()) throw Error(fmt::format("{}: there is no training part", data.path.string()));
+    const auto rows = std::make_shared<data::TokenRows>(data.train, T, V);
+    loader_ = std::make_unique<data::TokenLoader>(
+        rows, data::LoaderOptions{.batch_rows = config_.batch_size,
+                                  .order = data::parse_row_order(config_.data_order),
+                                  .seed = static_cast<std::uint64_t>(config_.seed)});
+    if (fs::exists(data.path / data::kTokenizerFile)) tokenizer_ = data.path / data::kTokenizerFile;
+    if (config_.validate_every == 0) return;
+    try {
+      validation_.emplace(
+          data, V,
+          ValidationOptions{
+              .seq_len = T, .rows = config_.validation_rows, .micro_batch_size = config_.micro_batch_size});
+    } catch (const Error& e) {
+      log_.warn(fmt::format("no validation: {}", e.what()));
+    }
+  }
+
+  // The newest checkpoint that is whole, or a new model.
+  void restore_or_begin() {
+    for (const Checkpoint& checkpoint : resume_candidates(job_.run)) {
+      try {
+        restore(checkpoint);
+        log_.info(fmt::format("going on from step {} ({})", progress_.step, checkpoint.path.string()));
+        return;
+      } catch (const Error& e) {
+        log_.warn(fmt::format("{}; trying the checkpoint before it", e.what()));
+      }
+    }
+    begin(make_starting_model(job_, log_));
+  }
+
+  void begin(model::Transformer model) {
+    model_ = std::make_unique<model::Transformer>(std::move(model));
+    model::set_requires_grad(*model_, true);
+    optimizer_ = std::make_unique<Optimizer>(*model_, optimizer_options(config_));
+    for (const model::Parameter& parameter : model_->parameters) parameters_.push_back(parameter.value);
+  }
+
+  void restore(const Checkpoint& checkpoint) {
+    LoadedCheckpoint loaded = load_checkpoint(checkpoint.path, log_, torch::Device(config_.device));
+    parameters_.clear();
+    begin(std::move(loaded.model));
+    load_optimizer_state(checkpoint.path, *optimizer_);
+    loader_->restore(loaded.progress.loader);
+    progress_ = loaded.progress;
+    saved_step_ = progress_.step;
+  }
+
+  void train_on() {
+    const double peak = measure_gemm_peak(torch::Device(config_.device));
+    const double flops_per_token = model::cost_per_token(model_->config, config_.seq_len).training_flops;
+    Progress line(log_, {.label = "train",
+                         .unit = "steps",
+                         .total = static_cast<std::uint64_t>(config_.steps),
+                         .first = static_cast<std::uint64_t>(progress_.step)});
+    while (progress_.step < config_.steps) {
+      const Clock::time_point start = Clock::now();
+      const double elapsed_before = progress_.elapsed_s;
+      if (!update(start)) {
+        save();
+        return;
+      }
+      line.update(static_cast<std::uint64_t>(progress_.step),
+                  fmt::format("loss {:.4f}, lr {:.2e}, {} tokens/s, {:.0f}% of the GEMM peak", *summary_.loss,
+                              learning_rate(schedule_of(config_), progress_.step - 1), format_count(rates_.back()),
+                              100 * rates_.back() * flops_per_token / peak));
+      const bool is_last = progress_.step == config_.steps;
+      if (is_due(config_.validate_every) || (is_last && config_.validate_every > 0)) validate();
+      progress_.elapsed_s = elapsed_before + seconds_since(start);
+      if (is_due(config_.checkpoint_every) || is_last) save();
+    }
+  }
+
+  bool is_due(std::int64_t every) const { return every > 0 && progress_.step % every == 0; }
+
+  // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
+  bool update(Clock::time_point start) {
+    data::TokenBatch batch = loader_->next();
+    const StepOptions options{.micro_batch_size = config_.micro_batch_size,
+                              .precision = config_.precision == "bf16" ? torch::kBFloat16 : torch::kFloat32};
+    const auto loss = compute_gradients(*model_, batch, options, interrupt_requested);
+    if (!loss) return false;
+    const double norm = config_.grad_clip > 0 ? optim::clip_gradient_norm(parameters_, config_.grad_clip)
+                                              : optim::gradient_norm(parameters_);
+    check_finite(*loss, norm);
+    const double lr = learning_rate(schedule_of(config_), progress_.step);
+    optimizer_->step(lr);
+
+    const double seconds = seconds_since(start);
+    const auto tokens = static_cast<std::uint64_t>(batch.rows * config_.seq_len);
+    progress_.step += 1;
+    progress_.tokens += tokens;
+    progress_.elapsed_s += seconds;
+    progress_.loader = loader_->state();
+    rates_.push_back(static_cast<double>(tokens) / seconds);
+    summary_.loss = loss;
+    metrics_->write({{"step", progress_.step},
+                     {"tokens", progress_.tokens},
+                     {"loss", *loss},
+                     {"lr", lr},
+                     {"grad_norm", norm},
+                     {"tokens_per_second", rates_.back()},
+                     {"elapsed_s", progress_.elapsed_s}});
+    return true;
+  }
+
+  void check_finite(double loss, double norm) const {
+    if (std::isfinite(loss) && std::isfinite(norm)) return;
+    throw Error(fmt::format("step {}: the {} is {}; the weights were not updated", progress_.step + 1,
+                            std::isfinite(loss) ? "gradient's norm" : "loss", std::isfinite(loss) ? norm : loss),
+                saved_step_ > 0 ? fmt::format("the last good checkpoint is {}; try a smaller --lr or --grad-clip 1",
+                                              checkpoint_path(job_.run, saved_step_).string())
+                                : "there is no checkpoint yet; try a smaller --lr or --grad-clip 1");
+  }
+
+  void validate() {
+    if (!validation_) return;
+    const ValidationResult result = [&] {
+      const PrecisionScope scope(config_.precision == "bf16" ? torch::kBFloat16 : torch::kFloat32,
+                                 model_->embedding.device());
+      return validation_->run(*model_);
+    }();
+    Json line = {{"step", progress_.step}, {"val_loss", result.loss}};
+    std::string text = fmt::format("step {}: validation loss {:.4f}", progress_.step, result.loss);
+    if (result.bits_per_byte) {
+      line["bits_per_byte"] = *result.bits_per_byte;
+      text += fmt::format(", {:.4f} bits per byte", *result.bits_per_byte);
+    }
+    metrics_->write(line);
+    log_.info(text);
+    summary_.validation = result;
+    validated_step_ = progress_.step;
+  }
+
+  void save() {
+    if (progress_.step == saved_step_) return;
+    const bool is_best = validated_step_ == progress_.step &&
+                         (!progress_.best || summary_.validation->loss < progress_.best->val_loss);
+    if (is_best) progress_.best = {progress_.step, summary_.validation->loss};
+    save_checkpoint(job_.run, *model_, *optimizer_, progress_, tokenizer_);
+    link_checkpoint(job_.run, kLatestLink, progress_.step);
+    if (is_best) link_checkpoint(job_.run, kBestLink, progress_.step);
+    saved_step_ = progress_.step;
+    const auto best = progress_.best ? std::optional(progress_.best->step) : std::nullopt;
+    prune_checkpoints(job_.run, progress_.step, config_.keep_checkpoints, best);
+  }
+
+  double median_rate() const {
+    if (rates_.empty()) return 0;
+    std::vector<double> sorted = rates_;
+    std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
+    return sorted[sorted.size() / 2];
+  }
+
+  const TrainJob& job_;
+  const TrainConfig& config_;
+  Log& log_;
+  DirectoryLock lock_;
+  fs::path tokenizer_;
+  std::unique_ptr<data::TokenLoader> loader_;
+  std::optional<Validation> validation_;
+  std::unique_ptr<model::Transformer> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::vector<torch::Tensor> parameters_;
+  std::unique_ptr<MetricsLog> metrics_;
+  TrainProgress progress_;
+  TrainSummary summary_;
+  std::vector<double> rates_;  // tokens a second of every step of this process
+  std::int64_t saved_step_ = 0;
+  std::int64_t validated_step_ = 0;
+};
+
+}  // namespace
+
+TrainSummary train(const TrainJob& job, Log& log) {
+  return Trainer(job, log).run();
+}
+
+}  // namespace crope::train

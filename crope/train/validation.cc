@@ -1,0 +1,68 @@
+#include "crope/train/validation.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "crope/text/tokenizer.h"
+
+namespace crope::train {
+namespace {
+
+using torch::Tensor;
+
+// Bytes of text for each predicted token of the rows: exactly, where the tokenizer stands beside the shards; as in the
+// whole part, where only its counts are known.
+std::optional<double> bytes_per_token(const data::DataDir& data, const data::TokenRows& tokens, std::uint64_t rows) {
+  const auto tokenizer_file = data.path / data::kTokenizerFile;
+  if (std::filesystem::exists(tokenizer_file)) {
+    const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_file);
+    std::set<std::int32_t> special;
+    for (const text::SpecialToken& token : tokenizer.vocabulary().special_tokens) special.insert(token.id);
+    const auto T = static_cast<std::size_t>(tokens.seq_len());
+    std::vector<std::int64_t> row(T + 1);
+    std::uint64_t bytes = 0;
+    for (std::uint64_t r = 0; r < rows; ++r) {
+      tokens.read(r, row);
+      for (std::size_t t = 1; t <= T; ++t) {
+        const auto id = static_cast<std::int32_t>(row[t]);
+        const bool is_text = id < tokenizer.vocab_size() && !special.contains(id);
+        if (is_text) bytes += tokenizer.token_bytes(id).size();
+      }
+    }
+    return static_cast<double>(bytes) / static_cast<double>(rows * T);
+  }
+  if (!data.info || data.info->val.tokens == 0) return {};
+  return static_cast<double>(data.info->val.bytes) / static_cast<double>(data.info->val.tokens);
+}
+
+}  // namespace
+
+Validation::Validation(const data::DataDir& data, std::int64_t vocab_size, const ValidationOptions& options)
+    : tokens_(data.val, options.seq_len, vocab_size),
+      rows_(options.rows == 0 ? tokens_.size()
+                              : std::min(tokens_.size(), static_cast<std::uint64_t>(options.rows))),
+      micro_batch_size_(options.micro_batch_size),
+      bytes_per_token_(bytes_per_token(data, tokens_, rows_)) {}
+
+ValidationResult Validation::run(const model::Transformer& model) const {
+  const at::NoGradGuard no_grad;
+  double sum = 0;
+  for (std::uint64_t first = 0; first < rows_;) {
+    const std::uint64_t count = std::min(static_cast<std::uint64_t>(micro_batch_size_), rows_ - first);
+    std::vector<std::int64_t> ids = tokens_.read_range(first, count);
+    const Tensor batch = at::from_blob(ids.data(), {static_cast<std::int64_t>(count), tokens_.seq_len() + 1}, at::kLong);
+    sum += model::loss(model, batch.to(model.embedding.device())).item<double>() * static_cast<double>(count);
+    first += count;
+  }
+  ValidationResult result{.loss = sum / static_cast<double>(rows_), .bits_per_byte = {}};
+  if (bytes_per_token_ && *bytes_per_token_ > 0) {
+    result.bits_per_byte = result.loss / std::numbers::ln2 / *bytes_per_token_;
+  }
+  return result;
+}
+
+}  // namespace crope::train

@@ -1,0 +1,41 @@
+// The loss on a fixed set of rows: the first ones of the validation part, the same at every step and in every run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "crope/data/data_dir.h"
+#include "crope/data/token_rows.h"
+#include "crope/model/transformer.h"
+
+namespace crope::train {
+
+struct ValidationResult {
+  double loss;                          // mean over the predicted tokens, in nats
+  std::optional<double> bits_per_byte;  // of their text; absent where the bytes of a token are not known
+};
+
+struct ValidationOptions {
+  std::int64_t seq_len;
+  std::int64_t rows = 0;  // at most; 0 takes all
+  std::int64_t micro_batch_size = 1;
+};
+
+class Validation {
+ public:
+  // Throws Error if the part has fewer tokens than one row.
+  Validation(const data::DataDir& data, std::int64_t vocab_size, const ValidationOptions& options);
+
+  ValidationResult run(const model::Transformer& model) const;
+
+  std::uint64_t rows() const { return rows_; }
+
+ private:
+  data::TokenRows tokens_;
+  std::uint64_t rows_;
+  std::int64_t micro_batch_size_;
+  std::optional<double> bytes_per_token_;
+};
+
+}  // namespace crope::train

@@ -1,0 +1,42 @@
+#include "crope/base/content_hash.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace crope {
+namespace {
+
+std::uint64_t hash_of(const std::string& text, std::uint64_t start = 0) {
+  return content_hash(std::as_bytes(std::span(text)), start);
+}
+
+// Checkpoints hold these values: they may never change.
+TEST(ContentHash, ValuesAreFixed) {
+  EXPECT_EQ(hash_text(hash_of("")), "EMPTY");
+  EXPECT_EQ(hash_text(hash_of("crope")), "CROPE");
+}
+
+TEST(ContentHash, EveryBitAndTheLengthCount) {
+  const std::string text(100, 'x');
+  std::set<std::uint64_t> seen = {hash_of(text)};
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = text;
+      changed[place] = static_cast<char>(changed[place] ^ (1 << bit));
+      EXPECT_TRUE(seen.insert(hash_of(changed)).second) << place << " " << bit;
+    }
+  }
+  for (std::size_t size = 0; size < 100; ++size) {
+    EXPECT_TRUE(seen.insert(hash_of(std::string(size, '\0'))).second) << size;
+  }
+}
+
+TEST(ContentHash, PiecesAreChained) {
+  EXPECT_NE(hash_of("b", hash_of("a")), hash_of("a", hash_of("b")));
+  EXPECT_NE(hash_of("b", hash_of("a")), hash_of("b"));
+}
+
+}  // namespace
+}  // namespace crope
