@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cstring>
 
 namespace crope {
@@ -14,7 +13,8 @@ constexpr std::size_t kLanes = 4;  // independent chains, so that their multipli
 constexpr std::size_t kStripe = kLanes * sizeof(std::uint64_t);
 
 std::uint64_t mix(std::uint64_t state, std::uint64_t word) {
-  return std::rotl((state ^ word) * kMultiplier, 29);
+  const std::uint64_t product = (state ^ word) * kMultiplier;
+  return (product ^ (product >> 32)) * kMultiplier;  // one-to-one in either argument, and high bits reach the low ones
 }
 
 void add_stripe(std::array<std::uint64_t, kLanes>& lanes, const std::byte* stripe) {

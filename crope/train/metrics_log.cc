@@ -36,7 +36,7 @@ std::size_t kept_bytes(std::string_view text, std::int64_t last_step) {
 }  // namespace
 
 MetricsLog::MetricsLog(fs::path path, std::int64_t last_step) : path_(std::move(path)) {
-  if (fs::exists(path_)) {
+  if (fs::is_regular_file(path_)) {
     const std::string text = read_file(path_, kLongestLog);
     const std::size_t kept = kept_bytes(text, last_step);
     if (kept < text.size()) write_file(path_, std::string_view(text).substr(0, kept));

@@ -89,8 +89,9 @@ Json read_state(const fs::path& checkpoint) {
 void save_checkpoint(const fs::path& run, const model::Transformer& model, const Optimizer& optimizer,
                      const TrainProgress& progress, const fs::path& tokenizer) {
   const fs::path path = checkpoint_path(run, progress.step);
-  fs::remove_all(path);  // from before the run went back to an older one
   try {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);  // from before the run went back to an older one
     AtomicDirectory directory(path);
     write_files(directory.working_path(), model, optimizer, progress, tokenizer);
     directory.commit();

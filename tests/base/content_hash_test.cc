@@ -14,8 +14,8 @@ std::uint64_t hash_of(const std::string& text, std::uint64_t start = 0) {
 
 // Checkpoints hold these values: they may never change.
 TEST(ContentHash, ValuesAreFixed) {
-  EXPECT_EQ(hash_text(hash_of("")), "EMPTY");
-  EXPECT_EQ(hash_text(hash_of("crope")), "CROPE");
+  EXPECT_EQ(hash_text(hash_of("")), "04f77c8ed1a8dfab");
+  EXPECT_EQ(hash_text(hash_of("crope")), "d6c15fcb49436e3c");
 }
 
 TEST(ContentHash, EveryBitAndTheLengthCount) {

@@ -1,0 +1,197 @@
+#include "crope/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/base/interrupt.h"
+#include "crope/model/model_dir.h"
+#include "crope/train/run_dir.h"
+#include "tests/train/tiny_run.h"
+
+namespace crope::train {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TinyRun;
+
+std::string latest_file(const fs::path& run, const char* name) {
+  return read_file(run / kLatestLink / name);
+}
+
+// The lines of metrics.jsonl without what a clock says.
+std::vector<Json> metrics(const fs::path& run) {
+  std::vector<Json> lines;
+  std::ifstream file(run / kMetricsFile);
+  for (std::string line; std::getline(file, line);) {
+    Json json = parse_json(line, "metrics");
+    json.erase("elapsed_s");
+    json.erase("tokens_per_second");
+    lines.push_back(std::move(json));
+  }
+  return lines;
+}
+
+void expect_same_run(const fs::path& one, const fs::path& other) {
+  EXPECT_EQ(metrics(one), metrics(other));
+  for (const char* name : {"model.safetensors", "train_state.safetensors"}) {
+    EXPECT_EQ(latest_file(one, name), latest_file(other, name)) << name;
+  }
+}
+
+class Training : public testing::TestWithParam<const char*> {
+ protected:
+  TinyRun tiny_;
+};
+
+TEST_P(Training, GoesOnBitForBitFromAnyCheckpoint) {
+  const Settings variant = {{"variant", GetParam()}, {"keep_checkpoints", 0}};
+  const TrainSummary whole = tiny_.run("whole", variant);
+  EXPECT_TRUE(whole.finished);
+  EXPECT_EQ(whole.step, 12);
+  EXPECT_EQ(list_checkpoints(tiny_.path("whole")).size(), 3u);
+
+  // A run of which everything after step 4 is lost: the link is put back, later files are still there.
+  fs::copy(tiny_.path("whole"), tiny_.path("cut"), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  link_checkpoint(tiny_.path("cut"), kLatestLink, 4);
+  tiny_.run("cut", variant);
+  expect_same_run(tiny_.path("whole"), tiny_.path("cut"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, Training, testing::Values("rope", "crope_all", "half_rope_qk"),
+                         [](const auto& info) { return std::string(info.param); });
+
+class Trainer : public testing::Test {
+ protected:
+  TinyRun tiny_;
+};
+
+TEST_F(Trainer, LearnsAndWritesTheFieldsThatScriptsRead) {
+  const TrainSummary summary = tiny_.run("run", {{"steps", 60}});
+  const std::vector<Json> lines = metrics(tiny_.path("run"));
+  ASSERT_EQ(lines.size(), 60u + 15u);
+  EXPECT_EQ(lines[0]["step"], 1);
+  EXPECT_EQ(lines[0]["tokens"], 32);
+  EXPECT_NEAR(lines[0]["lr"].get<double>(), 0.005, 1e-12);
+  EXPECT_NEAR(lines[0]["loss"].get<double>(), std::log(50.0), 0.3);
+  EXPECT_TRUE(lines[0].contains("grad_norm"));
+  EXPECT_EQ(lines[4]["step"], 4);
+  EXPECT_TRUE(lines[4].contains("val_loss"));
+  EXPECT_LT(*summary.loss, 3.0) << "it began at 3.9";
+  EXPECT_NEAR(summary.validation->loss, *summary.loss, 0.6);
+  EXPECT_FALSE(summary.validation->bits_per_byte) << "nothing says how many bytes a token has";
+  // A run directory is a model directory.
+  Log log(nullptr);
+  EXPECT_EQ(model::load_model(tiny_.path("run"), log).config.d_model, 16);
+  const Json record = read_json(tiny_.path("run") / kRunFile);
+  EXPECT_EQ(record["model"]["variant"], "rope");
+  EXPECT_EQ(record["train"]["steps"], 60);
+  EXPECT_EQ(record["version"], "test");
+}
+
+TEST_F(Trainer, AFinishedRunStaysAndMoreStepsExtendIt) {
+  tiny_.run("run");
+  const std::string before = latest_file(tiny_.path("run"), "model.safetensors");
+  const TrainSummary again = tiny_.run("run");
+  EXPECT_TRUE(again.finished);
+  EXPECT_FALSE(again.loss);
+  EXPECT_EQ(latest_file(tiny_.path("run"), "model.safetensors"), before);
+  EXPECT_EQ(tiny_.run("run", {{"steps", 14}}).step, 14);
+  EXPECT_EQ(metrics(tiny_.path("run")).size(), 14u + 4u);
+  EXPECT_EQ(read_json(tiny_.path("run") / kRunFile)["train"]["steps"], 14);
+}
+
+TEST_F(Trainer, KeepsTheNewestAndTheBest) {
+  tiny_.run("run", {{"steps", 40}, {"keep_checkpoints", 2}});
+  const std::vector<Checkpoint> left = list_checkpoints(tiny_.path("run"));
+  ASSERT_GE(left.size(), 2u);
+  EXPECT_LE(left.size(), 3u);
+  EXPECT_EQ(left[left.size() - 2].step, 36);
+  EXPECT_EQ(left.back().step, 40);
+  EXPECT_TRUE(fs::exists(tiny_.path("run") / kBestLink / "model.safetensors"));
+}
+
+TEST_F(Trainer, WithoutCheckpointsTheLastStepIsSaved) {
+  tiny_.run("run", {{"checkpoint_every", 0}, {"validate_every", 0}});
+  ASSERT_EQ(list_checkpoints(tiny_.path("run")).size(), 1u);
+  EXPECT_EQ(list_checkpoints(tiny_.path("run"))[0].step, 12);
+  EXPECT_EQ(metrics(tiny_.path("run")).size(), 12u);
+}
+
+TEST_F(Trainer, ASignalEndsItWithACheckpointAndTheRunGoesOn) {
+  const Settings settings = {{"steps", 300}, {"checkpoint_every", 0}, {"validate_every", 0}};
+  tiny_.run("whole", settings);
+  {
+    const InterruptScope scope;
+    std::thread sender([&] {
+      const fs::path file = tiny_.path("run") / kMetricsFile;
+      std::error_code code;
+      while (!fs::exists(file) || fs::file_size(file, code) < 1000) std::this_thread::yield();
+      std::raise(SIGTERM);
+    });
+    const TrainSummary stopped = tiny_.run("run", settings);
+    sender.join();
+    EXPECT_FALSE(stopped.finished);
+    EXPECT_GT(stopped.step, 0);
+    ASSERT_EQ(list_checkpoints(tiny_.path("run")).size(), 1u);
+    EXPECT_EQ(list_checkpoints(tiny_.path("run"))[0].step, stopped.step);
+  }
+  tiny_.run("run", settings);
+  expect_same_run(tiny_.path("whole"), tiny_.path("run"));
+}
+
+TEST_F(Trainer, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
+  tiny_.run("whole", {{"keep_checkpoints", 0}});
+  for (const char* name : {"model.safetensors", "train_state.safetensors", "train_state.json", "config.json"}) {
+    const fs::path run = tiny_.path(std::string("damaged_") + name);
+    fs::copy(tiny_.path("whole"), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    const fs::path file = run / kLatestLink / name;
+    std::string bytes = read_file(file);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x40);
+    write_file(file, bytes);
+    train(resolve_job(tiny_.request(run.filename().string(), {{"keep_checkpoints", 0}})), tiny_.log);
+    expect_same_run(tiny_.path("whole"), run);
+  }
+}
+
+TEST_F(Trainer, ALossThatIsNotFiniteStopsAndNamesTheLastCheckpoint) {
+  tiny_.run("start");
+  model::Transformer model = model::load_model(tiny_.path("start"), tiny_.log);
+  model.norm.fill_(INFINITY);
+  model::save_model(model, tiny_.path("poisoned"));
+  JobRequest request = tiny_.request("run");
+  for (const char* shape : {"vocab_size", "num_layers", "num_heads", "d_model", "d_ff"}) request.given.erase(shape);
+  request.init_from = tiny_.path("poisoned");
+  try {
+    train(resolve_job(request), tiny_.log);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("step 1: the loss is"), std::string::npos) << e.what();
+    EXPECT_NE(e.hint().find("no checkpoint yet"), std::string::npos) << e.hint();
+  }
+}
+
+TEST_F(Trainer, TwoProcessesDoNotTrainOneRun) {
+  const TrainJob job = resolve_job(tiny_.request("run"));
+  fs::create_directories(job.run);
+  const DirectoryLock other(job.run, "trains");
+  EXPECT_THROW(train(job, tiny_.log), Error);
+}
+
+TEST_F(Trainer, OtherDataIsRefused) {
+  tiny_.run("run", {{"steps", 4}});
+  test::write_shard(tiny_.data() / "train_000000.bin", 4000, 9);
+  try {
+    tiny_.run("run", {{"steps", 8}});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("begun on other data"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace crope::train
