@@ -98,10 +98,6 @@ void Journal::add(const ItemKey& key, const Response& response) {
   write_all(descriptor_, to_json(key, response).dump() + "\n", path_);
 }
 
-void Journal::finish() {
-  fs::remove(path_);
-}
-
 std::string model_fingerprint(const fs::path& model_dir) {
   std::string text;
   for (const char* name : {"config.json", "model.safetensors"}) {

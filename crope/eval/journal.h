@@ -31,9 +31,6 @@ class Journal {
   // Survives a kill of this process once it returns.
   void add(const ItemKey& key, const Response& response);
 
-  // Removes the file: the evaluation is complete.
-  void finish();
-
  private:
   std::filesystem::path path_;
   std::map<ItemKey, Response> found_;
