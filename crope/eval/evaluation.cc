@@ -81,7 +81,9 @@ Json evaluate(const EvaluationOptions& options, Log& log) {
                                    {.num_fewshot = options.num_fewshot, .limit = options.limit}, log);
   const fs::path out = make_folder(options.out);
 
+  const double loading = unix_time();
   const model::Transformer model = model::load_model(dir, log);
+  facts.loading_seconds = unix_time() - loading;
   const RunnerOptions runner{.batch_tokens = options.batch_tokens,
                              .batch_sequences = options.batch_sequences,
                              .bos = options.add_bos ? Bos::added : Bos::absent,

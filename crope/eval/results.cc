@@ -97,6 +97,7 @@ void add_facts(Json& document, const RunFacts& facts) {
   document["model_source"] = "crope";
   document["model_name"] = facts.model;
   document["model_name_sanitized"] = sanitized(facts.model);
+  document["model_loading_seconds"] = facts.loading_seconds;
   document["total_evaluation_time_seconds"] = float_text(facts.seconds);
 }
 

@@ -34,7 +34,8 @@ struct RunFacts {
   std::int64_t end_of_text = 0;
   bool add_bos = false;
   double start_time = 0;         // seconds since 1970
-  double seconds = 0;
+  double loading_seconds = 0;    // of the model
+  double seconds = 0;            // of everything
   std::string program;           // "crope 0.1.0, ..."
 };
 
