@@ -13,6 +13,7 @@ struct Command {
   void (*declare)(Flags& flags);
 };
 
+extern const Command kEvalCommand;
 extern const Command kExportCommand;
 extern const Command kImportCommand;
 extern const Command kInfoCommand;

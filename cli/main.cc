@@ -22,8 +22,17 @@ constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
 const std::array kCommands = {
-    &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kDataCommand,   &cli::kTrainCommand, &cli::kScoreCommand,
-    &cli::kInfoCommand,   &cli::kExportCommand,    &cli::kImportCommand,
+    // clang-format off: one a line, in the order of --help
+    &cli::kParamsCommand,
+    &cli::kTokenizerCommand,
+    &cli::kDataCommand,
+    &cli::kTrainCommand,
+    &cli::kScoreCommand,
+    &cli::kEvalCommand,
+    &cli::kExportCommand,
+    &cli::kImportCommand,
+    &cli::kInfoCommand,
+    // clang-format on
 };
 
 int report(int status, const std::string& message, const std::string& hint) {

@@ -1,0 +1,94 @@
+// crope eval: benchmarks, with lm_eval's semantics.
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/version.h"
+#include "crope/base/error.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/log.h"
+#include "crope/base/threads.h"
+#include "crope/eval/evaluation.h"
+#include "crope/eval/results.h"
+#include "crope/eval/task_list.h"
+
+namespace crope::cli {
+namespace {
+
+struct EvalFlags {
+  eval::EvaluationOptions options;
+  std::string model, tasks, data, out;
+  std::vector<std::string> texts;
+  int threads = 0;
+  bool json = false;
+};
+
+void print_table(const std::vector<eval::Headline>& lines) {
+  fmt::print("{:<36}{:<18}{:>12}{:>12}{:>9}\n", "task", "metric", "value", "stderr", "items");
+  for (const eval::Headline& line : lines) {
+    const std::string error = line.standard_error ? fmt::format("± {:.4f}", *line.standard_error) : "-";
+    fmt::print("{:<36}{:<18}{:>12.4f}{:>12}{:>9}\n", line.task, line.metric, line.value, error, line.items);
+  }
+}
+
+// A run directory keeps its results in itself.
+std::filesystem::path default_out(const std::filesystem::path& model) {
+  if (std::filesystem::exists(model / "run.json")) return model;
+  throw UsageError(fmt::format("--out is missing: {} is no run directory, which would hold its own results",
+                               model.string()),
+                   "crope eval --help");
+}
+
+void run(EvalFlags flags) {
+  Log log(stderr);
+  at::set_num_threads(resolve_thread_count(flags.threads));
+  eval::EvaluationOptions& options = flags.options;
+  options.model = flags.model;
+  options.tasks = eval::parse_task_names(flags.tasks);
+  options.data = flags.data;
+  options.texts.assign(flags.texts.begin(), flags.texts.end());
+  const bool needs_data = options.texts.empty() || options.tasks != std::vector<std::string>{"perplexity"};
+  if (flags.data.empty() && needs_data) {
+    throw UsageError("--data is missing: the folder of the benchmark files", "crope eval --help");
+  }
+  options.out = flags.out.empty() ? default_out(options.model) : std::filesystem::path(flags.out);
+  options.program = version_line();
+  const InterruptScope interruptible;
+  const Json results = eval::evaluate(options, log);
+  if (flags.json) {
+    fmt::print("{}\n", results.dump());
+    return;
+  }
+  print_table(eval::headlines(results, options.tasks));
+  log.info(fmt::format("written: {}", (options.out / "results.json").string()));
+}
+
+void declare(Flags& flags) {
+  const auto values = std::make_shared<EvalFlags>();
+  eval::EvaluationOptions& options = values->options;
+  flags.positional("dir", values->model, "A model or run directory, with its tokenizer.json");
+  flags.option("--tasks", values->tasks,
+               "Names separated by commas: hellaswag, mmlu, gsm8k, perplexity; also mmlu_stem or mmlu_anatomy");
+  flags.require("--tasks");
+  flags.option("--data", values->data, "Folder with hellaswag/, mmlu/, gsm8k/ and perplexity/, or their official files");
+  flags.option("--text", values->texts, "A text file for perplexity, instead of those in the data folder; repeatable");
+  flags.option("--out", values->out, "Folder for results.json; of a run directory the default is itself");
+  flags.option("--num-fewshot", options.num_fewshot, "Worked examples before each question");
+  flags.option("--limit", options.limit, "Only the first N items of each task (0: all)");
+  flags.option("--log-samples", options.log_samples, "Write each item to samples_<task>.jsonl");
+  flags.option("--add-bos", options.add_bos, "Put <|endoftext|> before each prompt, as training documents have it");
+  flags.option("--batch-tokens", options.batch_tokens, "Tokens scored in one pass over the weights");
+  flags.option("--batch-sequences", options.batch_sequences, "Texts generated at once");
+  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--json", values->json, "Print results.json instead of the table");
+  flags.run([values] { run(*values); });
+}
+
+}  // namespace
+
+const Command kEvalCommand = {"eval", "Score a model on benchmarks as lm_eval does",
+                              "crope eval out/run --tasks hellaswag,mmlu,gsm8k --data data/eval --out out/eval", declare};
+
+}  // namespace crope::cli

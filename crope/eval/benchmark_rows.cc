@@ -1,0 +1,95 @@
+#include "crope/eval/benchmark_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "crope/base/error.h"
+#include "crope/formats/jsonl.h"
+#include "crope/formats/parquet_rows.h"
+
+namespace crope::eval {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLongestLine = std::size_t{1} << 24;
+
+void read_lines(const fs::path& file, std::vector<BenchmarkRow>& rows) {
+  formats::LineReader lines(formats::InputStream::open(file), kLongestLine);
+  while (const auto line = lines.next()) {
+    if (line->find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    std::string where = fmt::format("{}:{}", file.string(), lines.line_number());
+    Json fields = parse_json(*line, where);
+    if (!fields.is_object()) throw Error(fmt::format("{}: expected a JSON object", where));
+    rows.push_back({std::move(fields), std::move(where)});
+  }
+}
+
+const Json& field(const BenchmarkRow& row, const char* name) {
+  const auto found = row.fields.find(name);
+  if (found != row.fields.end()) return *found;
+  std::string there;
+  for (const auto& [key, value] : row.fields.items()) there += (there.empty() ? "" : ", ") + key;
+  throw Error(fmt::format("{}: there is no field '{}'; there are: {}", row.where, name, there),
+              "is this the file of another benchmark?");
+}
+
+[[noreturn]] void wrong_type(const BenchmarkRow& row, const char* name, std::string_view expected, const Json& value) {
+  std::string came = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (came.size() > 60) came = fmt::format("of type {}", value.type_name());
+  throw Error(fmt::format("{}: the field '{}' is {}, expected {}", row.where, name, came, expected));
+}
+
+}  // namespace
+
+std::vector<BenchmarkRow> read_benchmark_rows(std::span<const fs::path> files) {
+  std::vector<BenchmarkRow> rows;
+  for (const fs::path& file : files) {
+    const std::size_t before = rows.size();
+    if (file.extension() == ".parquet") {
+      formats::read_parquet_rows(file, [&](Json fields) {
+        rows.push_back({std::move(fields), fmt::format("{}, row {}", file.string(), rows.size() - before + 1)});
+      });
+    } else {
+      read_lines(file, rows);
+    }
+    if (rows.size() == before) {
+      throw Error(fmt::format("{}: the file has no rows", file.string()), "fetch or write it again");
+    }
+  }
+  return rows;
+}
+
+const std::string& string_field(const BenchmarkRow& row, const char* name) {
+  const Json& value = field(row, name);
+  if (!value.is_string()) wrong_type(row, name, "a string", value);
+  return value.get_ref<const std::string&>();
+}
+
+std::vector<std::string> strings_field(const BenchmarkRow& row, const char* name) {
+  const Json& value = field(row, name);
+  const bool fits = value.is_array() && !value.empty() &&
+                    std::all_of(value.begin(), value.end(), [](const Json& each) { return each.is_string(); });
+  if (!fits) wrong_type(row, name, "a list of strings", value);
+  return value.get<std::vector<std::string>>();
+}
+
+std::int64_t index_field(const BenchmarkRow& row, const char* name, std::size_t count) {
+  const Json& value = field(row, name);
+  std::int64_t index = -1;
+  if (value.is_number_integer()) {
+    index = value.get<std::int64_t>();
+  } else if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+    if (error != std::errc() || end != text.data() + text.size()) index = -1;
+  }
+  if (index < 0 || index >= static_cast<std::int64_t>(count)) {
+    wrong_type(row, name, fmt::format("the number of one of {} choices, from 0", count), value);
+  }
+  return index;
+}
+
+}  // namespace crope::eval

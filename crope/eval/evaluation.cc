@@ -1,0 +1,105 @@
+#include "crope/eval/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/eval/journal.h"
+#include "crope/eval/results.h"
+#include "crope/eval/runner.h"
+#include "crope/model/model_dir.h"
+#include "crope/model/parameters.h"
+
+namespace crope::eval {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kJournalName = "eval_journal.jsonl";
+
+void check_options(const EvaluationOptions& options) {
+  const auto check = [](const char* flag, std::int64_t value, std::int64_t least) {
+    if (value < least) throw UsageError(fmt::format("{} is {}, expected {} or more", flag, value, least));
+  };
+  check("--num-fewshot", options.num_fewshot, 0);
+  check("--limit", options.limit, 0);
+  check("--batch-tokens", options.batch_tokens, 1);
+  check("--batch-sequences", options.batch_sequences, 1);
+}
+
+text::Tokenizer load_tokenizer(const fs::path& dir, std::int64_t vocab_size) {
+  if (!fs::exists(dir / "tokenizer.json")) {
+    throw Error(fmt::format("{}: there is no tokenizer.json, and benchmarks are texts", dir.string()),
+                "copy the one that the training data was made with there; 'crope tokenizer import' makes GPT-2's");
+  }
+  text::Tokenizer tokenizer = text::Tokenizer::load(dir);
+  if (tokenizer.vocab_size() > vocab_size) {
+    throw Error(fmt::format("{}: the tokenizer has {} tokens, the model only {}", dir.string(), tokenizer.vocab_size(),
+                            vocab_size),
+                "they do not belong together");
+  }
+  return tokenizer;
+}
+
+fs::path make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!fs::is_directory(path)) {
+    throw Error(fmt::format("{}: cannot make the folder: {}", path.string(), error.message()));
+  }
+  return path;
+}
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void write_samples(const fs::path& out, const TaskList& list, const std::vector<TaskOutcome>& outcomes) {
+  for (std::size_t t = 0; t < list.tasks.size(); ++t) {
+    write_file(out / fmt::format("samples_{}.jsonl", list.tasks[t].name), sample_lines(list.tasks[t], outcomes[t]));
+  }
+}
+
+}  // namespace
+
+Json evaluate(const EvaluationOptions& options, Log& log) {
+  check_options(options);
+  RunFacts facts{.model = options.model.string(),
+                 .batch_tokens = options.batch_tokens,
+                 .limit = options.limit,
+                 .add_bos = options.add_bos,
+                 .start_time = unix_time(),
+                 .program = options.program};
+  const fs::path dir = model::resolve_model_dir(options.model);
+  const model::ModelConfig config = model::load_config(dir);
+  const text::Tokenizer tokenizer = load_tokenizer(dir, config.vocab_size);
+  facts.parameters = model::count_parameters(config).total();
+  facts.max_length = config.max_seq_len;
+  facts.end_of_text = tokenizer.end_of_text().value_or(-1);
+  const TaskList list = load_tasks(options.tasks, options.data, options.texts,
+                                   {.num_fewshot = options.num_fewshot, .limit = options.limit}, log);
+  const fs::path out = make_folder(options.out);
+
+  const double loading = unix_time();
+  const model::Transformer model = model::load_model(dir, log);
+  facts.loading_seconds = unix_time() - loading;
+  const RunnerOptions runner{.batch_tokens = options.batch_tokens,
+                             .batch_sequences = options.batch_sequences,
+                             .bos = options.add_bos ? Bos::added : Bos::absent,
+                             .journal = out / kJournalName,
+                             .model_name = model_fingerprint(dir)};
+  std::vector<std::vector<Response>> responses = run_tasks(model, tokenizer, list.tasks, runner, log);
+  std::vector<TaskOutcome> outcomes;
+  for (std::size_t t = 0; t < list.tasks.size(); ++t) {
+    outcomes.push_back(make_outcome(list.tasks[t], std::move(responses[t])));
+  }
+  facts.seconds = unix_time() - facts.start_time;
+  const Json document = results_document(list, outcomes, facts);
+  if (options.log_samples) write_samples(out, list, outcomes);
+  write_json(out / "results.json", document);
+  fs::remove(runner.journal);
+  return document;
+}
+
+}  // namespace crope::eval

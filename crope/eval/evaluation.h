@@ -1,0 +1,34 @@
+// A whole evaluation: from a model directory and benchmark files to results.json.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "crope/base/json.h"
+#include "crope/base/log.h"
+
+namespace crope::eval {
+
+struct EvaluationOptions {
+  std::filesystem::path model;                   // a model or run directory
+  std::vector<std::string> tasks;                // see parse_task_names
+  std::filesystem::path data;                    // benchmark files
+  std::vector<std::filesystem::path> texts = {};  // of the task perplexity
+  std::filesystem::path out;                     // folder of what it leaves; made if missing
+  std::int64_t num_fewshot = 0;
+  std::int64_t limit = 0;  // items of each task; 0: all
+  std::int64_t batch_tokens = 4096;
+  std::int64_t batch_sequences = 16;
+  bool log_samples = false;
+  bool add_bos = false;
+  std::string program = {};  // recorded in results.json
+};
+
+// Writes results.json, with log_samples also samples_<task>.jsonl, into `out`, and returns the former. A journal in
+// `out` keeps what is found out meanwhile: a killed evaluation, started again, continues.
+// Throws UsageError on options that make no sense, Error on files that do not fit.
+Json evaluate(const EvaluationOptions& options, Log& log);
+
+}  // namespace crope::eval

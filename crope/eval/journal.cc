@@ -1,0 +1,109 @@
+#include "crope/eval/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/formats/jsonl.h"
+
+namespace crope::eval {
+namespace fs = std::filesystem;
+namespace {
+
+Json to_json(const ItemKey& key, const Response& response) {
+  return {{"key", key},
+          {"log_likelihoods", response.log_likelihoods},
+          {"is_greedy", response.is_greedy},
+          {"text", response.text}};
+}
+
+// Nothing if the line is damaged.
+std::optional<std::pair<ItemKey, Response>> from_line(std::string_view line) {
+  try {
+    const Json json = parse_json(line, "journal");
+    Response response{.log_likelihoods = json.at("log_likelihoods").get<std::vector<double>>(),
+                      .is_greedy = json.at("is_greedy").get<std::vector<bool>>(),
+                      .text = json.at("text").get<std::string>()};
+    return std::pair(json.at("key").get<std::string>(), std::move(response));
+  } catch (const Error&) {
+    return std::nullopt;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void write_all(int descriptor, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw Error(fmt::format("{}: cannot write: {}", path.string(), std::strerror(errno)));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// Eight independent lanes of multiply and rotate, so that memory is what limits it.
+std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
+  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
+  constexpr std::size_t kLanes = 8;
+  std::array<std::uint64_t, kLanes> lanes;
+  for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = (i + 1) * kMultiplier;
+  std::size_t at = 0;
+  const auto mix = [](std::uint64_t lane, std::uint64_t word) { return std::rotl((lane ^ word) * kMultiplier, 29); };
+  for (; at + sizeof(lanes) <= bytes.size(); at += sizeof(lanes)) {
+    std::array<std::uint64_t, kLanes> words;
+    std::memcpy(words.data(), bytes.data() + at, sizeof(words));
+    for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mix(lanes[i], words[i]);
+  }
+  std::uint64_t hash = bytes.size();
+  for (; at < bytes.size(); ++at) hash = mix(hash, static_cast<std::uint64_t>(bytes[at]));
+  for (const std::uint64_t lane : lanes) hash = mix(hash, lane);
+  return hash ^ (hash >> 32);
+}
+
+}  // namespace
+
+Journal::Journal(fs::path path) : path_(std::move(path)) {
+  if (fs::exists(path_)) {
+    formats::LineReader lines(formats::InputStream::open(path_));
+    while (const auto line = lines.next()) {
+      auto entry = from_line(*line);
+      if (entry) found_.insert_or_assign(std::move(entry->first), std::move(entry->second));
+    }
+  }
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw Error(fmt::format("{}: cannot write: {}", path_.string(), std::strerror(errno)));
+  const off_t size = ::lseek(descriptor_, 0, SEEK_END);
+  char last = '\n';
+  if (size > 0 && ::pread(descriptor_, &last, 1, size - 1) == 1 && last != '\n') write_all(descriptor_, "\n", path_);
+}
+
+Journal::~Journal() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::optional<Response> Journal::find(const ItemKey& key) const {
+  const auto found = found_.find(key);
+  return found == found_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Journal::add(const ItemKey& key, const Response& response) {
+  write_all(descriptor_, to_json(key, response).dump() + "\n", path_);
+}
+
+std::string model_fingerprint(const fs::path& model_dir) {
+  std::string text;
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    text += fmt::format("{:016x}", hash_bytes(MappedFile::open(model_dir / name)->bytes()));
+  }
+  return text;
+}
+
+}  // namespace crope::eval

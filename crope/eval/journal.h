@@ -1,0 +1,43 @@
+// What an evaluation has found out so far, on disk: a killed one goes on where it was.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "crope/eval/metrics.h"
+
+namespace crope::eval {
+
+// The name of what was asked: a digest of the model and the tokens of an item. The same key means the same response,
+// whatever the task, the limit or the order was.
+using ItemKey = std::string;
+
+// A file of JSON lines, appended to. Lines that cannot be read, such as one cut off by a kill, count as absent.
+class Journal {
+ public:
+  // Reads what is there. Throws Error if the file cannot be read or written.
+  explicit Journal(std::filesystem::path path);
+  ~Journal();
+
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  // The response to what `key` names, if it is there.
+  std::optional<Response> find(const ItemKey& key) const;
+
+  // Survives a kill of this process once it returns.
+  void add(const ItemKey& key, const Response& response);
+
+ private:
+  std::filesystem::path path_;
+  std::map<ItemKey, Response> found_;
+  int descriptor_ = -1;
+};
+
+// A digest of all weights, fast: 64 bits in hexadecimal digits, of each file that the model consists of.
+std::string model_fingerprint(const std::filesystem::path& model_dir);
+
+}  // namespace crope::eval

@@ -1,0 +1,56 @@
+// From a model's responses to numbers: one item, one task, one group of tasks.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "crope/base/json.h"
+#include "crope/eval/task.h"
+
+namespace crope::eval {
+
+// What the model said to an item.
+struct Response {
+  std::vector<double> log_likelihoods;  // of each choice; of loglikelihood_rolling one, of the whole text
+  std::vector<bool> is_greedy;          // of each choice: whether greedy decoding would give it
+  std::string text;                     // of generate_until
+};
+
+// A metric of one item. Most are averages of values; perplexities are of log-likelihoods over weights (words, bytes).
+struct ItemMetric {
+  std::string name;
+  double value = 0;
+  double weight = 1;
+};
+
+// The metrics of one item by one way to read the response.
+struct ItemResult {
+  std::string filter;            // "none", "strict-match", "flexible-extract"
+  std::string filtered_text;     // of generate_until: what the filter found
+  std::vector<ItemMetric> metrics;
+};
+
+std::vector<ItemResult> item_results(const Task& task, const Item& item, const Response& response);
+
+// A metric of a task.
+struct Metric {
+  std::string name;
+  std::string filter;
+  double value = 0;
+  std::optional<double> standard_error;  // none where lm_eval has none, or for a single item
+  bool higher_is_better = true;
+};
+
+// The metrics of all items; `results` are those of each item, alike in filters and metrics. REQUIRES: at least one item.
+std::vector<Metric> task_metrics(std::span<const std::vector<ItemResult>> results);
+
+// The metric of a group: the mean over all items of its tasks, with the pooled standard error.
+struct Member {
+  Metric metric;
+  std::int64_t items = 0;
+};
+Metric group_metric(std::span<const Member> members);
+
+}  // namespace crope::eval

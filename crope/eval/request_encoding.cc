@@ -1,0 +1,70 @@
+#include "crope/eval/request_encoding.h"
+
+#include <algorithm>
+#include <string>
+
+#include "crope/base/error.h"
+#include "crope/eval/python_text.h"
+
+namespace crope::eval {
+
+std::int32_t prefix_token(const text::Tokenizer& tokenizer) {
+  const auto token = tokenizer.end_of_text();
+  if (!token) {
+    throw Error("the tokenizer has no special token <|endoftext|>, which stands where there is nothing before a text");
+  }
+  return *token;
+}
+
+std::vector<std::int32_t> encode_prompt(const text::Tokenizer& tokenizer, std::string_view text, Bos bos) {
+  std::vector<std::int32_t> ids = tokenizer.encode_with_special(text);
+  if (bos == Bos::added) {
+    const std::int32_t prefix = prefix_token(tokenizer);
+    if (ids.empty() || ids.front() != prefix) ids.insert(ids.begin(), prefix);
+  }
+  return ids;
+}
+
+infer::ScoreRequest encode_pair(const text::Tokenizer& tokenizer, std::string_view context,
+                                std::string_view continuation, Bos bos) {
+  const std::string whole = std::string(context) + std::string(continuation);
+  const std::string_view kept = strip_right(context);
+  infer::ScoreRequest pair;
+  if (kept.empty()) {
+    pair.continuation = tokenizer.encode_with_special(whole);
+    const std::int32_t prefix = prefix_token(tokenizer);
+    if (!pair.continuation.empty() && pair.continuation.front() == prefix) {
+      pair.continuation.erase(pair.continuation.begin());
+    }
+    pair.context = {prefix};
+    return pair;
+  }
+  pair.context = encode_prompt(tokenizer, kept, bos);
+  const std::vector<std::int32_t> ids = encode_prompt(tokenizer, whole, bos);
+  const std::size_t split = std::min(pair.context.size(), ids.size());
+  pair.continuation.assign(ids.begin() + static_cast<std::ptrdiff_t>(split), ids.end());
+  return pair;
+}
+
+std::vector<infer::ScoreRequest> rolling_windows(std::span<const std::int32_t> tokens, std::int32_t prefix,
+                                                 std::int64_t max_length) {
+  const auto window = static_cast<std::size_t>(max_length);
+  std::vector<infer::ScoreRequest> windows;
+  for (std::size_t begin = 0; begin < tokens.size();) {
+    const std::size_t end = std::min(begin + window, tokens.size());
+    infer::ScoreRequest& next = windows.emplace_back();
+    next.continuation.assign(tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+                             tokens.begin() + static_cast<std::ptrdiff_t>(end));
+    if (begin == 0) {
+      next.context = {prefix};
+    } else {
+      // The last token is predicted but not fed, so that window + 1 tokens fit.
+      next.context.assign(tokens.begin() + static_cast<std::ptrdiff_t>(end - window - 1),
+                          tokens.begin() + static_cast<std::ptrdiff_t>(begin));
+    }
+    begin = end;
+  }
+  return windows;
+}
+
+}  // namespace crope::eval

@@ -1,0 +1,36 @@
+// Puts the items of tasks to a model.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "crope/base/log.h"
+#include "crope/eval/metrics.h"
+#include "crope/eval/request_encoding.h"
+#include "crope/eval/task.h"
+#include "crope/model/transformer.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::eval {
+
+struct RunnerOptions {
+  std::int64_t batch_tokens = 4096;   // scored in one pass over the weights
+  std::int64_t batch_sequences = 16;  // generated at once
+  Bos bos = Bos::absent;
+  std::filesystem::path journal;  // what a killed run of the same items leaves and the next one takes up
+  std::string model_name;         // what the model is to the journal: model_fingerprint()
+};
+
+// The tokens that a generation may have: what the task asks for, or half the window where that leaves no room for a
+// prompt.
+std::int64_t generation_tokens(const Task& task, std::int64_t max_seq_len);
+
+// The responses to all items of each task, in order. Progress goes to `log`. The journal is complete when this returns.
+// Throws Error naming the item that does not fit the model, and "interrupted" after a signal.
+std::vector<std::vector<Response>> run_tasks(const model::Transformer& model, const text::Tokenizer& tokenizer,
+                                             std::span<const Task> tasks, const RunnerOptions& options, Log& log);
+
+}  // namespace crope::eval

@@ -1,0 +1,54 @@
+// The forward pass over rows of many sequences at once.
+//
+// Everything but attention works on rows, whatever sequence they belong to. So one call takes the next tokens of any
+// number of sequences, one token of a sequence that is being decoded, many of a prompt, and reads the weights once for
+// all of them. Nothing is padded.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "crope/infer/kv_cache.h"
+#include "crope/model/transformer.h"
+
+namespace crope::infer {
+
+// The tokens `ids` that follow what `cache` holds.
+struct Chunk {
+  KvCache* cache;
+  std::span<const std::int32_t> ids;
+};
+
+// A model on the CPU with its weights in fp32 or bf16; arithmetic is in fp32. Shares the weights and keeps working
+// memory, which grows to the largest call. Used by one thread at a time; itself uses as many as ATen does.
+class Decoder {
+ public:
+  // Throws Error if the model is not on the CPU, or of another type.
+  explicit Decoder(const model::Transformer& model);
+  ~Decoder();
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  const model::ModelConfig& config() const;
+
+  KvCache make_cache() const { return KvCache(cache_shape(config())); }
+
+  // Adds the chunks to their caches, reserving room where there is none, and returns the last layer's output [R, D], a
+  // row for each token, chunk after chunk. It is overwritten by the next call.
+  // Throws Error if a chunk is empty, an id is outside the vocabulary, or a sequence becomes longer than max_seq_len.
+  // REQUIRES: no cache is there twice.
+  torch::Tensor append(std::span<const Chunk> chunks);
+
+  // Logits [n, V] of the given rows of append's result. Overwritten by the next call.
+  torch::Tensor logits(const torch::Tensor& output, std::span<const std::int64_t> rows);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace crope::infer

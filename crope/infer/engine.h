@@ -1,0 +1,112 @@
+// Many sequences generated together.
+//
+// Each step takes one token further every sequence that is being decoded, and a piece of the prompts that wait, in one
+// pass over the weights. Sequences come and go between steps. A prompt that begins like a sequence that is there, or
+// was there lately, shares its keys and values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "crope/infer/decoder.h"
+#include "crope/infer/sampler.h"
+
+namespace crope::infer {
+
+// Why a sequence ended.
+enum class FinishReason {
+  none,       // it has not
+  stop,       // a stop string came
+  length,     // max_tokens
+  window,     // max_seq_len tokens have been read: the model has no place for another
+  end_token,  // the end token came
+};
+
+const char* finish_reason_name(FinishReason reason);
+
+struct SequenceRequest {
+  std::vector<std::int32_t> prompt;
+  std::int64_t max_tokens = 0;  // at least 1
+  SamplingOptions sampling;
+  std::optional<std::int32_t> end_token;
+  // Also report the log-probability of each token, and this many of the most likely ones. Below 0: neither.
+  std::int64_t top_log_probabilities = -1;
+};
+
+struct TokenProbability {
+  std::int32_t id;
+  double log_probability;
+};
+
+// One token of one sequence.
+struct TokenEvent {
+  std::int64_t sequence;
+  std::int32_t id;
+  FinishReason finish = FinishReason::none;  // of the sequence, which is gone then
+  std::optional<double> log_probability;     // before penalty and temperature
+  std::vector<TokenProbability> top;         // most likely first
+};
+
+struct EngineOptions {
+  // Prompt tokens read in one step, over all sequences: how long the others wait for a prompt.
+  std::int64_t prefill_tokens = 256;
+  // Tokens of ended sequences that are kept for prompts that begin alike.
+  std::int64_t kept_tokens = 2048;
+};
+
+// Used by one thread at a time.
+class Engine {
+ public:
+  Engine(const model::Transformer& model, const EngineOptions& options);
+  ~Engine();
+
+  const model::ModelConfig& config() const { return decoder_.config(); }
+
+  // A number that no other sequence has. Throws UsageError if the prompt is empty, longer than the window or has an id
+  // that the model does not have, or if the options make no sense.
+  std::int64_t admit(SequenceRequest request);
+
+  // Ends a sequence; nothing happens if there is none of that number. Not during step().
+  void remove(std::int64_t sequence);
+
+  // Whether there is nothing to do.
+  bool idle() const { return sequences_.empty(); }
+
+  // Sequences admitted and not ended.
+  std::size_t size() const { return sequences_.size(); }
+
+  // One pass over the weights. Reports at most one token for each sequence.
+  void step(const std::function<void(const TokenEvent&)>& on_token);
+
+  struct Statistics {
+    std::int64_t prompt_tokens = 0;  // computed
+    std::int64_t shared_tokens = 0;  // of prompts, found in another sequence
+    std::int64_t new_tokens = 0;
+    double prefill_seconds = 0;  // of steps that read prompts
+    double decode_seconds = 0;   // of the others
+    std::int64_t decoded_tokens = 0;  // in decode_seconds
+  };
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  struct Sequence;
+  struct Kept;
+
+  void share_prefix(Sequence& sequence);
+  bool waits_for_another(const Sequence& sequence) const;
+  TokenEvent take_token(Sequence& sequence, std::span<float> logits);
+  void keep(Sequence& sequence);
+
+  Decoder decoder_;
+  EngineOptions options_;
+  std::list<Sequence> sequences_;  // in the order of admission
+  std::list<Kept> kept_;           // the latest first
+  std::int64_t next_number_ = 0;
+  Statistics statistics_;
+};
+
+}  // namespace crope::infer

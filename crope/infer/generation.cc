@@ -1,0 +1,99 @@
+#include "crope/infer/generation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "crope/base/error.h"
+
+namespace crope::infer {
+
+TokenTextStream::TokenTextStream(const text::Tokenizer* tokenizer, std::vector<std::string> stop)
+    : tokenizer_(tokenizer), stream_(std::move(stop)) {}
+
+std::string TokenTextStream::push(std::int32_t id) {
+  if (tokenizer_ == nullptr || id >= tokenizer_->vocab_size()) return {};
+  const auto& special = tokenizer_->vocabulary().special_tokens;
+  if (std::any_of(special.begin(), special.end(), [&](const auto& token) { return token.id == id; })) return {};
+  return stream_.push(tokenizer_->token_bytes(id));
+}
+
+namespace {
+
+struct Running {
+  std::size_t index;
+  TokenTextStream stream;
+  Generation result;
+};
+
+}  // namespace
+
+void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const GenerationRequest> requests,
+              const GenerationOptions& options, const GenerationCallbacks& callbacks) {
+  if (options.batch_size < 1) {
+    throw UsageError(fmt::format("batch size: expected a number from 1, got {}", options.batch_size));
+  }
+  std::map<std::int64_t, Running> running;  // by the engine's number
+  std::size_t next = 0;
+  const auto admit_next = [&] {
+    const GenerationRequest& request = requests[next];
+    if (tokenizer == nullptr && !request.stop.empty()) {
+      throw UsageError("stop strings need a tokenizer", "put a tokenizer.json beside the model");
+    }
+    TokenTextStream stream(tokenizer, request.stop);
+    const std::int64_t number = engine.admit({.prompt = request.prompt,
+                                              .max_tokens = request.max_tokens,
+                                              .sampling = request.sampling,
+                                              .end_token = request.end_token});
+    running.emplace(number, Running{next++, std::move(stream), {}});
+  };
+  const auto end = [&](std::map<std::int64_t, Running>::iterator place, FinishReason finish) {
+    Running& done = place->second;
+    done.stream.finish();
+    if (done.stream.stopped()) finish = FinishReason::stop;
+    done.result.text = done.stream.text();
+    done.result.finish = finish;
+    if (callbacks.on_done) callbacks.on_done(done.index, done.result);
+    running.erase(place);
+  };
+  // A callback that throws leaves no sequence behind.
+  struct Cleanup {
+    Engine& engine;
+    std::map<std::int64_t, Running>& running;
+    ~Cleanup() {
+      for (const auto& [number, unused] : running) engine.remove(number);
+    }
+  } cleanup{engine, running};
+
+  while (next < requests.size() || !running.empty()) {
+    while (next < requests.size() && running.size() < static_cast<std::size_t>(options.batch_size)) admit_next();
+    std::vector<std::int64_t> stopped;
+    engine.step([&](const TokenEvent& event) {
+      const auto place = running.find(event.sequence);
+      if (place == running.end()) return;
+      Running& sequence = place->second;
+      sequence.result.ids.push_back(event.id);
+      const std::string text = event.finish == FinishReason::end_token ? "" : sequence.stream.push(event.id);
+      if (callbacks.on_token) callbacks.on_token(sequence.index, event.id, text);
+      if (sequence.stream.stopped()) {
+        stopped.push_back(event.sequence);
+      } else if (event.finish != FinishReason::none) {
+        end(place, event.finish);
+      }
+    });
+    for (const std::int64_t number : stopped) {
+      engine.remove(number);
+      end(running.find(number), FinishReason::stop);
+    }
+  }
+}
+
+void generate(const model::Transformer& model, const text::Tokenizer* tokenizer,
+              std::span<const GenerationRequest> requests, const GenerationOptions& options,
+              const GenerationCallbacks& callbacks) {
+  Engine engine(model, options.engine);
+  generate(engine, tokenizer, requests, options, callbacks);
+}
+
+}  // namespace crope::infer

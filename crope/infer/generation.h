@@ -1,0 +1,71 @@
+// Texts that continue prompts, several at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crope/infer/engine.h"
+#include "crope/infer/text_stream.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::infer {
+
+struct GenerationRequest {
+  std::vector<std::int32_t> prompt;  // not empty, at most max_seq_len tokens
+  std::int64_t max_tokens = 0;
+  SamplingOptions sampling;            // greedy unless set
+  std::vector<std::string> stop = {};  // the text ends before the first of these
+  std::optional<std::int32_t> end_token = {};
+};
+
+struct Generation {
+  std::vector<std::int32_t> ids;  // all new tokens, also the end token and those of the stop string
+  std::string text;  // valid UTF-8, without stop string and special tokens; "" without a tokenizer
+  FinishReason finish = FinishReason::none;
+};
+
+struct GenerationCallbacks {
+  // A new token of a request, with the text that became certain by it: whole characters, possibly none.
+  std::function<void(std::size_t index, std::int32_t id, std::string_view text)> on_token = {};
+  // A request is done. Its text may end with more than on_token was told.
+  std::function<void(std::size_t index, const Generation& generation)> on_done = {};
+};
+
+struct GenerationOptions {
+  EngineOptions engine = {};
+  std::int64_t batch_size = 16;  // sequences at once; the others wait
+};
+
+// Runs all requests on the model, `batch_size` at a time, each from its prompt to its end. What a sequence gets does
+// not depend on the others. `tokenizer` may be null: then there is no text, and no stop strings. Tokens that the
+// tokenizer does not have (a padded vocabulary) have no text. Callbacks may throw to end the work.
+// Throws UsageError naming the request that makes no sense.
+void generate(const model::Transformer& model, const text::Tokenizer* tokenizer,
+              std::span<const GenerationRequest> requests, const GenerationOptions& options,
+              const GenerationCallbacks& callbacks);
+
+// The same on an engine that stays: what earlier calls computed is shared. REQUIRES: the engine is idle.
+void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const GenerationRequest> requests,
+              const GenerationOptions& options, const GenerationCallbacks& callbacks);
+
+// The text of tokens as they come: TextStream behind a tokenizer, without special tokens.
+class TokenTextStream {
+ public:
+  TokenTextStream(const text::Tokenizer* tokenizer, std::vector<std::string> stop);
+
+  std::string push(std::int32_t id);
+  std::string finish() { return stream_.finish(); }
+  bool stopped() const { return stream_.stopped(); }
+  const std::string& text() const { return stream_.text(); }
+
+ private:
+  const text::Tokenizer* tokenizer_;
+  TextStream stream_;
+};
+
+}  // namespace crope::infer

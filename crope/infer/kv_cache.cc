@@ -1,0 +1,89 @@
+#include "crope/infer/kv_cache.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace crope::infer {
+
+// keys [layers, heads, room, K] and values [layers, heads, room, Kv].
+struct KvCache::Segment {
+  Segment(const CacheShape& shape, std::int64_t room)
+      : room(room),
+        keys(at::empty({shape.layers, shape.heads, room, shape.key_width}, at::kFloat)),
+        values(at::empty({shape.layers, shape.heads, room, shape.value_width}, at::kFloat)),
+        key_data(keys.data_ptr<float>()),
+        value_data(values.data_ptr<float>()) {}
+
+  std::int64_t room;
+  at::Tensor keys;
+  at::Tensor values;
+  float* key_data;
+  float* value_data;
+};
+
+CacheShape cache_shape(const model::ModelConfig& config) {
+  return {config.num_layers, config.num_heads, config.qk_width(), config.v_width()};
+}
+
+std::int64_t bytes_per_token(const CacheShape& shape) {
+  return shape.layers * shape.heads * (shape.key_width + shape.value_width) * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::int64_t KvCache::room() const {
+  return owns_last_ ? parts_.back().segment->room - parts_.back().length : 0;
+}
+
+void KvCache::reserve(std::int64_t count) {
+  if (room() >= count) return;
+  parts_.push_back({std::make_shared<Segment>(shape_, count), 0});
+  owns_last_ = true;
+}
+
+KvCache KvCache::fork(std::int64_t length) const {
+  TORCH_INTERNAL_ASSERT(length >= 0 && length <= length_);
+  KvCache result(shape_);
+  for (const Part& part : parts_) {
+    const std::int64_t taken = std::min(part.length, length - result.length_);
+    if (taken == 0) continue;
+    result.parts_.push_back({part.segment, taken});
+    result.length_ += taken;
+  }
+  return result;
+}
+
+float* KvCache::key_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const {
+  const Part& last = parts_.back();
+  const std::int64_t row = (layer * shape_.heads + head) * last.segment->room + last.length + offset;
+  return last.segment->key_data + row * shape_.key_width;
+}
+
+float* KvCache::value_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const {
+  const Part& last = parts_.back();
+  const std::int64_t row = (layer * shape_.heads + head) * last.segment->room + last.length + offset;
+  return last.segment->value_data + row * shape_.value_width;
+}
+
+void KvCache::advance(std::int64_t count) {
+  TORCH_INTERNAL_ASSERT(count <= room());
+  parts_.back().length += count;
+  length_ += count;
+}
+
+void KvCache::append_parts(std::int64_t layer, std::int64_t head, std::int64_t more,
+                           std::vector<CachePart>& parts) const {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    const std::int64_t length = part.length + (i + 1 == parts_.size() ? more : 0);
+    if (length == 0) continue;
+    const std::int64_t row = (layer * shape_.heads + head) * part.segment->room;
+    parts.push_back({part.segment->key_data + row * shape_.key_width,
+                     part.segment->value_data + row * shape_.value_width, length});
+  }
+}
+
+std::int64_t KvCache::own_bytes() const {
+  return owns_last_ ? parts_.back().length * bytes_per_token(shape_) : 0;
+}
+
+}  // namespace crope::infer

@@ -1,0 +1,80 @@
+// Keys and values of one sequence.
+//
+// They stand in segments of fixed room. A fork shares the segments of another sequence up to a length and continues in
+// one of its own: a prefix that many sequences have in common is stored and computed once, and never copied.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "crope/model/config.h"
+
+namespace crope::infer {
+
+struct CacheShape {
+  std::int64_t layers;
+  std::int64_t heads;
+  std::int64_t key_width;    // K
+  std::int64_t value_width;  // Kv
+};
+
+CacheShape cache_shape(const model::ModelConfig& config);
+
+// Bytes that one token takes.
+std::int64_t bytes_per_token(const CacheShape& shape);
+
+// Keys [length, K], turned to their positions, and values [length, Kv] of one head: contiguous rows.
+struct CachePart {
+  const float* keys;
+  const float* values;
+  std::int64_t length;
+};
+
+// Not copied, forked. One thread at a time writes to a sequence; forks may be read and written beside each other.
+class KvCache {
+ public:
+  explicit KvCache(const CacheShape& shape) : shape_(shape) {}
+  KvCache(KvCache&&) = default;
+  KvCache& operator=(KvCache&&) = default;
+
+  const CacheShape& shape() const { return shape_; }
+
+  // Tokens held.
+  std::int64_t length() const { return length_; }
+
+  // Makes room for `count` more tokens in one segment. Memory that is never written to is not taken from the system.
+  void reserve(std::int64_t count);
+
+  // The first `length` tokens, shared. REQUIRES: 0 <= length <= this->length().
+  KvCache fork(std::int64_t length) const;
+
+  // Where the token at position length() + offset goes. REQUIRES: offset is less than what reserve() made room for.
+  float* key_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const;
+  float* value_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const;
+
+  // `count` tokens have been written behind the last. REQUIRES: there was room for them.
+  void advance(std::int64_t count);
+
+  // The tokens of one head in order, and behind them `more` that were written but not advanced over.
+  void append_parts(std::int64_t layer, std::int64_t head, std::int64_t more, std::vector<CachePart>& parts) const;
+
+  // Bytes written to the last segment, where that is its own.
+  std::int64_t own_bytes() const;
+
+ private:
+  struct Segment;
+  struct Part {
+    std::shared_ptr<Segment> segment;
+    std::int64_t length;  // tokens of the segment that belong to this sequence, from its first
+  };
+
+  std::int64_t room() const;
+
+  CacheShape shape_;
+  std::int64_t length_ = 0;
+  std::vector<Part> parts_;
+  bool owns_last_ = false;  // whether tokens may be written behind the last part
+};
+
+}  // namespace crope::infer

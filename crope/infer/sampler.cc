@@ -1,0 +1,119 @@
+#include "crope/infer/sampler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "crope/base/error.h"
+
+namespace crope::infer {
+namespace {
+
+void require(bool holds, const char* name, const char* expected, double got) {
+  if (!holds) throw UsageError(fmt::format("{}: expected {}, got {}", name, expected, got));
+}
+
+// More likely first; of equals the lower id, so that the order is the same everywhere.
+constexpr auto kMoreLikely = [](const auto& x, const auto& y) {
+  return x.first != y.first ? x.first > y.first : x.second < y.second;
+};
+
+}  // namespace
+
+void validate(const SamplingOptions& options) {
+  require(std::isfinite(options.temperature) && options.temperature >= 0, "temperature", "a number from 0",
+          options.temperature);
+  require(options.top_k >= 0, "top-k", "a whole number from 0 (0: all)", static_cast<double>(options.top_k));
+  require(options.top_p > 0 && options.top_p <= 1, "top-p", "a number above 0 and at most 1", options.top_p);
+  require(options.min_p >= 0 && options.min_p <= 1, "min-p", "a number from 0 to 1", options.min_p);
+  require(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0, "repetition-penalty",
+          "a number above 0", options.repetition_penalty);
+}
+
+std::int32_t most_likely(std::span<const float> logits) {
+  std::size_t best = 0;
+  float largest = -INFINITY;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] > largest) {
+      largest = logits[i];
+      best = i;
+    }
+  }
+  return static_cast<std::int32_t>(best);
+}
+
+Sampler::Sampler(const SamplingOptions& options, std::span<const std::int32_t> prompt)
+    : options_(options), random_(options.seed, "sampler") {
+  validate(options);
+  if (options_.repetition_penalty != 1) seen_.insert(prompt.begin(), prompt.end());
+}
+
+void Sampler::penalise(std::span<float> logits) const {
+  const auto penalty = static_cast<float>(options_.repetition_penalty);
+  for (const std::int32_t id : seen_) {
+    float& logit = logits[static_cast<std::size_t>(id)];
+    logit = logit > 0 ? logit / penalty : logit * penalty;
+  }
+}
+
+std::int32_t Sampler::sample(std::span<float> logits) {
+  if (options_.repetition_penalty != 1) penalise(logits);
+  std::int32_t chosen = 0;
+  if (options_.temperature == 0 || options_.top_k == 1) {
+    chosen = most_likely(logits);
+  } else {
+    const auto scale = static_cast<float>(1 / options_.temperature);
+    // What is this far below the largest has a probability that fp32 rounds to nothing.
+    const float floor = logits[static_cast<std::size_t>(most_likely(logits))] - 104.0f / scale;
+    candidates_.clear();
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      if (logits[i] >= floor) candidates_.emplace_back(logits[i] * scale, static_cast<std::int32_t>(i));
+    }
+    if (!candidates_.empty()) chosen = draw();
+  }
+  if (options_.repetition_penalty != 1) seen_.insert(chosen);
+  return chosen;
+}
+
+// Sorts only as many candidates as the nucleus needs.
+std::int32_t Sampler::draw() {
+  const auto begin = candidates_.begin();
+  if (options_.top_k > 0 && static_cast<std::size_t>(options_.top_k) < candidates_.size()) {
+    std::nth_element(begin, begin + options_.top_k - 1, candidates_.end(), kMoreLikely);
+    candidates_.resize(static_cast<std::size_t>(options_.top_k));
+  }
+  const float largest = std::max_element(begin, candidates_.end(), [](const Candidate& x, const Candidate& y) {
+                          return x.first < y.first;
+                        })->first;
+  const auto weight = [&](const Candidate& c) { return std::exp(static_cast<double>(c.first) - largest); };
+
+  if (options_.top_p < 1) {
+    double total = 0;
+    for (const Candidate& c : candidates_) total += weight(c);
+    double reached = 0;
+    std::size_t kept = 0, sorted = 0;
+    while (kept < candidates_.size() && (kept == 0 || reached < options_.top_p * total)) {
+      if (kept == sorted) {
+        sorted = std::min(candidates_.size(), std::max<std::size_t>(64, sorted * 4));
+        std::partial_sort(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(sorted),
+                          candidates_.end(), kMoreLikely);
+      }
+      reached += weight(candidates_[kept++]);
+    }
+    candidates_.resize(kept);
+  }
+  if (options_.min_p > 0) {
+    std::erase_if(candidates_, [&](const Candidate& c) { return weight(c) < options_.min_p; });
+  }
+
+  weights_.clear();
+  double total = 0;
+  for (const Candidate& c : candidates_) weights_.push_back(total += weight(c));
+  const double place = random_.uniform() * total;
+  const auto chosen = std::upper_bound(weights_.begin(), weights_.end(), place);
+  const auto last = static_cast<std::ptrdiff_t>(weights_.size()) - 1;
+  return candidates_[static_cast<std::size_t>(std::min(chosen - weights_.begin(), last))].second;
+}
+
+}  // namespace crope::infer

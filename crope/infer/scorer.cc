@@ -1,0 +1,209 @@
+#include "crope/infer/scorer.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "crope/base/error.h"
+#include "crope/infer/decoder.h"
+#include "crope/infer/prefix_tree.h"
+
+namespace crope::infer {
+namespace {
+
+// Rows of logits that are held at once.
+constexpr std::size_t kLogitRows = 256;
+
+// Beginnings that are shorter are computed again: a tiny chunk of its own costs more.
+constexpr std::int64_t kShortestShared = 8;
+
+// `id` is predicted at `position` of the input, for a request.
+struct Target {
+  std::int64_t position;
+  std::int32_t id;
+  std::size_t request;
+};
+
+// A node of the tree while it is worked on.
+struct Work {
+  std::optional<KvCache> cache;  // from the time its parent is done until it is done itself
+  std::vector<Target> targets;   // by position
+  std::vector<std::size_t> ends;  // requests whose input ends here
+  std::int64_t done = 0;          // tokens
+};
+
+// Context and continuation without the last token, cut to the window from the left.
+std::vector<std::int32_t> input_of(const ScoreRequest& request, std::int64_t window) {
+  std::vector<std::int32_t> ids = request.context;
+  ids.insert(ids.end(), request.continuation.begin(), request.continuation.end() - 1);
+  const auto excess = static_cast<std::ptrdiff_t>(ids.size()) - window;
+  if (excess > 0) ids.erase(ids.begin(), ids.begin() + excess);
+  return ids;
+}
+
+void check_request(std::size_t index, const ScoreRequest& request, const model::ModelConfig& config) {
+  if (request.context.empty() || request.continuation.empty()) {
+    throw UsageError(fmt::format("score request {}: {} is empty", index,
+                                 request.context.empty() ? "the context" : "the continuation"),
+                     "a context without text is one end-of-text token");
+  }
+  if (static_cast<std::int64_t>(request.continuation.size()) > config.max_seq_len) {
+    throw UsageError(fmt::format("score request {}: a continuation of {} tokens, the window has {} (max_seq_len)",
+                                 index, request.continuation.size(), config.max_seq_len));
+  }
+  for (const auto* ids : {&request.context, &request.continuation}) {
+    for (const std::int32_t id : *ids) {
+      if (id >= 0 && id < config.vocab_size) continue;
+      throw UsageError(fmt::format("score request {}: token id {} is outside the vocabulary of {}", index, id,
+                                   config.vocab_size),
+                       "the tokenizer and the model do not belong together");
+    }
+  }
+}
+
+class Scorer {
+ public:
+  Scorer(const model::Transformer& model, std::span<const ScoreRequest> requests, const ScorerOptions& options,
+         const std::function<void(std::size_t, const Score&)>& on_score)
+      : decoder_(model), options_(options), on_score_(on_score), scores_(requests.size(), Score{0, true}) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      check_request(i, requests[i], model.config);
+      inputs_.push_back(input_of(requests[i], model.config.max_seq_len));
+    }
+    const std::vector<std::span<const std::int32_t>> views(inputs_.begin(), inputs_.end());
+    tree_ = make_prefix_tree(views, kShortestShared);
+    work_.resize(tree_.nodes.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) assign_targets(i, requests[i].continuation);
+    for (std::size_t node = tree_.nodes.size(); node-- > 0;) {
+      if (tree_.nodes[node].parent == PrefixNode::kNone) start(node, decoder_.make_cache());
+    }
+  }
+
+  void run() {
+    while (!ready_.empty()) run_batch();
+  }
+
+ private:
+  // Part of a node in a batch.
+  struct Piece {
+    std::size_t node;
+    std::int64_t begin, end;  // positions
+    std::int64_t row;         // of the first, in the batch
+  };
+
+  // Row `row` of the batch predicts for targets [begin, end) of a node.
+  struct Prediction {
+    std::int64_t row;
+    const Target* begin;
+    const Target* end;
+  };
+
+  void assign_targets(std::size_t request, const std::vector<std::int32_t>& continuation) {
+    std::size_t node = tree_.last[request];
+    work_[node].ends.push_back(request);
+    const auto size = static_cast<std::int64_t>(inputs_[request].size());
+    for (std::int64_t left = static_cast<std::int64_t>(continuation.size()); left > 0; --left) {
+      const std::int64_t position = size - static_cast<std::int64_t>(continuation.size()) + left - 1;
+      while (tree_.nodes[node].begin > position) node = tree_.nodes[node].parent;
+      work_[node].targets.push_back({position, continuation[static_cast<std::size_t>(left - 1)], request});
+    }
+  }
+
+  void start(std::size_t node, KvCache cache) {
+    Work& work = work_[node];
+    std::stable_sort(work.targets.begin(), work.targets.end(),
+                     [](const Target& x, const Target& y) { return x.position < y.position; });
+    work.cache = std::move(cache);
+    work.cache->reserve(tree_.nodes[node].end - tree_.nodes[node].begin);
+    ready_.push_back(node);
+  }
+
+  // The latest nodes first: what they share is let go soon.
+  void run_batch() {
+    std::vector<Piece> pieces;
+    std::vector<Chunk> chunks;
+    std::int64_t rows = 0;
+    while (!ready_.empty() && rows < options_.batch_tokens) {
+      const std::size_t node = ready_.back();
+      const PrefixNode& place = tree_.nodes[node];
+      const std::int64_t begin = place.begin + work_[node].done;
+      const std::int64_t end = std::min(place.end, begin + options_.batch_tokens - rows);
+      chunks.push_back({&*work_[node].cache, std::span(inputs_[place.input])
+                                                 .subspan(static_cast<std::size_t>(begin),
+                                                          static_cast<std::size_t>(end - begin))});
+      pieces.push_back({node, begin, end, rows});
+      work_[node].done += end - begin;
+      rows += end - begin;
+      if (end < place.end) break;
+      ready_.pop_back();
+    }
+    const at::Tensor output = decoder_.append(chunks);
+    add_scores(output, pieces);
+    for (const Piece& piece : pieces) {
+      if (piece.end == tree_.nodes[piece.node].end) finish(piece.node);
+    }
+  }
+
+  void add_scores(const at::Tensor& output, const std::vector<Piece>& pieces) {
+    std::vector<Prediction> predictions;
+    for (const Piece& piece : pieces) {
+      const std::vector<Target>& targets = work_[piece.node].targets;
+      for (std::size_t i = 0; i < targets.size();) {
+        std::size_t next = i + 1;
+        while (next < targets.size() && targets[next].position == targets[i].position) ++next;
+        if (targets[i].position >= piece.begin && targets[i].position < piece.end) {
+          predictions.push_back({piece.row + targets[i].position - piece.begin, &targets[i], targets.data() + next});
+        }
+        i = next;
+      }
+    }
+    std::vector<std::int64_t> rows;
+    for (std::size_t begin = 0; begin < predictions.size(); begin += kLogitRows) {
+      const std::size_t end = std::min(predictions.size(), begin + kLogitRows);
+      rows.clear();
+      for (std::size_t i = begin; i < end; ++i) rows.push_back(predictions[i].row);
+      const at::Tensor logits = decoder_.logits(output, rows);
+      const at::Tensor normalizers = at::logsumexp(logits, 1), best = logits.argmax(1);
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto row = static_cast<std::int64_t>(i - begin);
+        for (const Target* target = predictions[i].begin; target != predictions[i].end; ++target) {
+          Score& score = scores_[target->request];
+          score.log_likelihood += static_cast<double>(logits.const_data_ptr<float>()[row * logits.size(1) + target->id]) -
+                                  normalizers.const_data_ptr<float>()[row];
+          score.is_greedy = score.is_greedy && best.const_data_ptr<std::int64_t>()[row] == target->id;
+        }
+      }
+    }
+  }
+
+  void finish(std::size_t node) {
+    Work& work = work_[node];
+    for (const std::size_t child : tree_.nodes[node].children) start(child, work.cache->fork(tree_.nodes[node].end));
+    work.cache.reset();
+    work.targets = {};
+    for (const std::size_t request : work.ends) on_score_(request, scores_[request]);
+  }
+
+  Decoder decoder_;
+  ScorerOptions options_;
+  const std::function<void(std::size_t, const Score&)>& on_score_;
+  std::vector<Score> scores_;
+  std::vector<std::vector<std::int32_t>> inputs_;
+  PrefixTree tree_;
+  std::vector<Work> work_;          // by node
+  std::vector<std::size_t> ready_;  // nodes whose parents are done
+};
+
+}  // namespace
+
+void score_requests(const model::Transformer& model, std::span<const ScoreRequest> requests,
+                    const ScorerOptions& options, const std::function<void(std::size_t, const Score&)>& on_score) {
+  if (options.batch_tokens < 1) {
+    throw UsageError(fmt::format("batch tokens: expected a number from 1, got {}", options.batch_tokens));
+  }
+  Scorer(model, requests, options, on_score).run();
+}
+
+}  // namespace crope::infer

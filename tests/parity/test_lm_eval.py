@@ -1,0 +1,167 @@
+"""`crope eval` against lm_eval's own hf model on the exported model, with lm_eval's own task files."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+
+import pytest
+
+from conftest import run_crope
+from eval_models import add_tokenizer, synthetic_world, train, write_random_model
+
+lm_eval = pytest.importorskip("lm_eval")
+
+from lm_eval.models.huggingface import HFLM  # noqa: E402
+from lm_eval_tasks import local_task_manager, read_lines, write_lines  # noqa: E402
+
+LIMITS = {"hellaswag": 200, "mmlu": 4, "gsm8k": 20}  # of MMLU: for each of 57 subjects
+LIKELIHOOD_TOLERANCE = 2e-3
+
+
+def brackets(rows):
+    """HellaSwag's tags, double spaces and capitals beyond ASCII, put back into texts that have lost them."""
+    rng = random.Random(5)
+    for row in rows:
+        words = row["ctx_a"].split(" ")
+        words.insert(rng.randrange(len(words)), rng.choice(["[header]", "[title]", "[substeps]", " ", "[x [y]"]))
+        cut = rng.randrange(1, len(words))
+        row["ctx_a"], row["ctx_b"] = " ".join(words[:cut]), rng.choice(["éa ", "ǆ ", "ßA ", ""]) + " ".join(words[cut:])
+        row["endings"] = [ending + rng.choice(["", " [step]", "  ok", " Ünï"]) for ending in row["endings"]]
+        yield row
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return synthetic_world(tmp_path_factory.mktemp("world") / "world")
+
+
+@pytest.fixture(scope="module")
+def data(world, tmp_path_factory):
+    """Benchmark files: the real ones where there are some, else those of the synthetic world."""
+    real = os.environ.get("CROPE_TEST_DATA")
+    source = pathlib.Path(real) / "eval" if real else world / "eval"
+    folder = tmp_path_factory.mktemp("data")
+    rows = list(brackets(read_lines(source / "hellaswag" / "hellaswag_val.jsonl")[:400]))
+    write_lines(folder / "hellaswag" / "hellaswag_val.jsonl", rows[:300])
+    write_lines(folder / "hellaswag" / "hellaswag_train.jsonl", rows[300:])
+    for name in ("mmlu/mmlu_test.jsonl", "mmlu/mmlu_dev.jsonl", "gsm8k/test.jsonl", "gsm8k/train.jsonl"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(source / name, folder / name)
+    texts = [row["text"] for row in read_lines(world / "train.jsonl")[:12]]
+    write_lines(folder / "perplexity" / "texts.jsonl", [{"text": text} for text in ["\n".join(texts), *texts[:3]]])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def task_manager(data, tmp_path_factory):
+    return local_task_manager(data, tmp_path_factory.mktemp("tasks"))
+
+
+@pytest.fixture(scope="module", params=["random crope_all", "trained"])
+def model(request, world, tmp_path_factory):
+    """A model directory of ours and its export."""
+    folder = tmp_path_factory.mktemp("model")
+    run_crope("tokenizer", "train", world / "train.jsonl", "--vocab-size", 1000, "--out", folder / "tokenizer")
+    # A vocabulary that is padded, as those of real models are.
+    start = write_random_model(folder / "start", request.param.split()[-1] if "random" in request.param else "rope", 1024, seed=3)
+    add_tokenizer(start, folder / "tokenizer")
+    run_crope("export", start, folder / "hf", "--format", "hf")
+    if "random" in request.param:
+        return start, folder / "hf"
+    documents = [row["text"] for row in read_lines(world / "train.jsonl")]
+    loss = train(folder / "hf", documents, 300, folder / "trained_hf")
+    assert loss < 3, loss
+    run_crope("import", folder / "trained_hf", folder / "trained")
+    run_crope("export", folder / "trained", folder / "export", "--format", "hf")
+    return folder / "trained", folder / "export"
+
+
+@pytest.fixture(scope="module")
+def peer(model):
+    return HFLM(pretrained=str(model[1]), dtype="float32", device="cpu", batch_size=16)
+
+
+def run_both(task, limit, shots, model, peer, task_manager, data, out):
+    """Results and samples of both, by task."""
+    text = run_crope("eval", model[0], "--tasks", task, "--data", data, "--out", out, "--num-fewshot", shots,
+                     "--limit", limit, "--log-samples", "--json")  # fmt: skip
+    ours = json.loads(text)
+    theirs = lm_eval.simple_evaluate(model=peer, tasks=[task], num_fewshot=shots, limit=limit or None, task_manager=task_manager,
+                                     log_samples=True, bootstrap_iters=100000)  # fmt: skip
+    samples = {path.stem.removeprefix("samples_"): read_lines(path) for path in out.glob("samples_*.jsonl")}
+    return ours, samples, theirs
+
+
+def compare_results(ours, theirs):
+    assert ours["results"].keys() == theirs["results"].keys()
+    for task, expected in theirs["results"].items():
+        metrics = {key: value for key, value in expected.items() if "," in key}
+        assert metrics == {key: ours["results"][task][key] for key in metrics}, task
+        assert ours["results"][task]["sample_len"] == expected["sample_len"]
+    for key in ("n-shot", "n-samples", "higher_is_better", "versions"):
+        assert ours[key] == theirs[key], key
+    assert ours["groups"].keys() == theirs["groups"].keys() if "groups" in theirs else "groups" not in ours
+
+
+def compare_samples(samples, theirs):
+    """The same documents, prompts and digests; returns how many log-likelihoods agreed."""
+    compared = 0
+    assert samples.keys() == theirs["samples"].keys()
+    for task, expected in theirs["samples"].items():
+        assert len(samples[task]) == len(expected)
+        for ours, other in zip(samples[task], expected):
+            for key in ("doc_id", "doc", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash"):
+                assert ours[key] == other[key], (task, key)
+            arguments = [list(request.values()) for request in ours["arguments"].values()]
+            assert arguments == [list(request) for request in other["arguments"]]
+            for (likelihood, greedy), (expected_likelihood, expected_greedy) in zip(
+                ours["filtered_resps"], other["filtered_resps"]
+            ):
+                assert abs(float(likelihood) - expected_likelihood) < LIKELIHOOD_TOLERANCE, (task, ours["doc_id"])
+                assert greedy == str(expected_greedy)
+                compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("task", ["hellaswag", "mmlu"])
+def test_choices(task, model, peer, task_manager, data, tmp_path):
+    ours, samples, theirs = run_both(task, LIMITS[task], 0, model, peer, task_manager, data, tmp_path)
+    compared = compare_samples(samples, theirs)
+    assert compared == 4 * sum(len(lines) for lines in samples.values())
+    if "CROPE_TEST_DATA" in os.environ:
+        assert compared >= 800
+    compare_results(ours, theirs)
+
+
+def test_generated_texts(model, peer, task_manager, data, tmp_path):
+    ours, samples, theirs = run_both("gsm8k", LIMITS["gsm8k"], 0, model, peer, task_manager, data, tmp_path)
+    assert len(samples["gsm8k"]) == 2 * LIMITS["gsm8k"]
+    for line, other in zip(samples["gsm8k"], theirs["samples"]["gsm8k"]):
+        for key in ("doc_id", "doc", "target", "filter", "doc_hash", "prompt_hash", "target_hash", "resps", "filtered_resps", "exact_match"):
+            assert line[key] == other[key], key
+    compare_results(ours, theirs)
+
+
+@pytest.mark.parametrize("task, limit, shots", [("hellaswag", 12, 3), ("mmlu", 1, 5), ("gsm8k", 4, 5)])
+def test_few_shot_prompts(task, limit, shots, model, peer, task_manager, data, tmp_path):
+    ours, samples, theirs = run_both(task, limit, shots, model, peer, task_manager, data, tmp_path)
+    if task == "gsm8k":
+        for line, other in zip(samples[task], theirs["samples"][task]):
+            assert line["arguments"]["gen_args_0"]["arg_0"] == other["arguments"][0][0]
+            assert line["resps"] == other["resps"]
+    else:
+        assert compare_samples(samples, theirs) > 0
+    compare_results(ours, theirs)
+
+
+def test_perplexity(model, peer, task_manager, data, tmp_path):
+    ours, samples, theirs = run_both("perplexity", 0, 0, model, peer, task_manager, data, tmp_path)
+    for line, other in zip(samples["perplexity"], theirs["samples"]["perplexity"], strict=True):
+        for metric in ("word_perplexity", "byte_perplexity", "bits_per_byte"):
+            assert line[metric][1] == other[metric][1]
+            assert abs(line[metric][0] - other[metric][0]) < 1e-5 * abs(other[metric][0])
+    for key, value in theirs["results"]["perplexity"].items():
+        if "," in key and isinstance(value, float):
+            assert ours["results"]["perplexity"][key] == pytest.approx(value, rel=1e-5)
