@@ -1,10 +1,8 @@
 // crope tokenizer: train or import a vocabulary, encode and decode text.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iterator>
 #include <memory>
 
 #include "cli/command.h"
@@ -12,10 +10,7 @@
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/json.h"
-#include "crope/base/progress.h"
-#include "crope/base/threads.h"
-#include "crope/data/document_source.h"
-#include "crope/text/bpe_trainer.h"
+#include "crope/data/tokenizer_training.h"
 #include "crope/text/gpt2_files.h"
 #include "crope/text/tokenizer_json.h"
 
@@ -23,14 +18,9 @@ namespace crope::cli {
 namespace {
 
 struct TrainFlags {
-  std::vector<std::string> sources;
+  data::TokenizerTrainingOptions options;
   std::string out;
   std::string format = "auto";
-  data::SourceOptions source;
-  std::vector<std::string> special_tokens;
-  std::int64_t vocab_size = 0;
-  std::int64_t min_count = 1;
-  int threads = 0;
   bool json = false;
 };
 
@@ -56,63 +46,34 @@ void print_result(Json first, const std::string& out, const text::Vocabulary& vo
   }
 }
 
-void train(const TrainFlags& flags) {
+void train(TrainFlags flags) {
   Log log(stderr);
   const auto start = std::chrono::steady_clock::now();
-  text::BpeTrainerOptions options{.vocab_size = flags.vocab_size, .min_count = flags.min_count};
-  if (std::ranges::count(flags.special_tokens, text::kEndOfText) > 0) options.special_tokens.clear();
-  std::ranges::copy(flags.special_tokens, std::back_inserter(options.special_tokens));
-  text::check_options(options);
-  AtomicDirectory folder(flags.out);
-
-  data::DocumentSource source(data::find_sources(flags.sources, data::parse_source_format(flags.format)), flags.source);
-  text::WordCounts words;
-  {
-    Progress progress(log, {.label = "count words", .unit = "bytes", .total = source.total_bytes()});
-    data::Piece piece;
-    const auto next = [&](std::string& text) {
-      progress.update(source.consumed_bytes());
-      if (!source.next(piece)) return false;
-      text.swap(piece.text);
-      return true;
-    };
-    words = text::count_words(next, options.special_tokens, resolve_thread_count(flags.threads));
-  }
-  text::Vocabulary vocabulary;
-  {
-    Progress progress(log, {.label = "merge", .unit = "tokens", .total = static_cast<std::uint64_t>(flags.vocab_size)});
-    options.on_progress = [&](std::size_t tokens) { progress.update(tokens); };
-    vocabulary = text::train_bpe(words, options);
-  }
-  if (static_cast<std::int64_t>(vocabulary.tokens.size()) < flags.vocab_size) {
-    log.warn(fmt::format("the text gives {} tokens, fewer than the {} asked for", vocabulary.tokens.size(),
-                         flags.vocab_size));
-  }
-  text::write_tokenizer_files(folder.working_path(), vocabulary);
-  folder.commit();
+  flags.options.format = data::parse_source_format(flags.format);
+  const data::TrainedTokenizer trained = data::train_tokenizer(flags.options, flags.out, log);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  print_result({{"documents", source.counts().documents},
-                {"bytes", source.counts().bytes},
-                {"distinct_words", words.words().size()},
+  print_result({{"documents", trained.counts.documents},
+                {"bytes", trained.counts.bytes},
+                {"distinct_words", trained.distinct_words},
                 {"seconds", std::round(elapsed.count() * 1000) / 1000}},
-               flags.out, vocabulary, flags.json);
+               flags.out, trained.vocabulary, flags.json);
 }
 
 void declare_train(Flags flags) {
   const auto values = std::make_shared<TrainFlags>();
-  flags.positional("source", values->sources,
+  flags.positional("source", values->options.sources,
                    "Files of text (.txt), of JSON lines (.jsonl, .gz, .zst), of Parquet, or folders of them");
-  flags.option("--vocab-size", values->vocab_size, "Tokens in all, with special tokens and the 256 bytes");
+  flags.option("--vocab-size", values->options.vocab_size, "Tokens in all, with special tokens and the 256 bytes");
   flags.require("--vocab-size");
   flags.option("--out", values->out, "Folder to make");
   flags.require("--out");
-  flags.option("--special-token", values->special_tokens,
+  flags.option("--special-token", values->options.special_tokens,
                "A special token besides <|endoftext|>; repeat for more. Ids from 0 in this order");
-  flags.option("--text-field", values->source.text_field, "The field of JSON lines or column that holds the text");
+  flags.option("--text-field", values->options.source.text_field, "The field of JSON lines or column that holds the text");
   flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
-  flags.option("--skip-bad-rows", values->source.skip_bad_rows, "Leave rows without text out instead of stopping");
-  flags.option("--min-count", values->min_count, "Merge no pair that occurs less often");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--skip-bad-rows", values->options.source.skip_bad_rows, "Leave rows without text out instead of stopping");
+  flags.option("--min-count", values->options.min_count, "Merge no pair that occurs less often");
+  flags.option("--threads", values->options.threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object");
   flags.run([values] { train(*values); });
 }
