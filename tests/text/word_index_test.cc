@@ -8,7 +8,7 @@
 namespace crope::text {
 namespace {
 
-WordKey key_of(std::string_view word) {
+WordKey index_key(std::string_view word) {
   return WordKey::of(word, word.data() + word.size());
 }
 
@@ -18,17 +18,17 @@ TEST(WordIndex, GivesBackWhatWasPutIn) {
   for (std::uint32_t i = 0; i < 5000; ++i) {
     const std::string word = std::to_string(i) + std::string(i % 400, 'x');
     expected[word] = i;
-    index.insert(key_of(word), i);
+    index.insert(index_key(word), i);
   }
-  for (const auto& [word, number] : expected) ASSERT_EQ(index.find(key_of(word)), number) << word;
-  EXPECT_EQ(index.find(key_of("absent")), std::nullopt);
-  EXPECT_EQ(index.find(key_of("absent, and longer than sixteen bytes")), std::nullopt);
+  for (const auto& [word, number] : expected) ASSERT_EQ(index.find(index_key(word)), number) << word;
+  EXPECT_EQ(index.find(index_key("absent")), std::nullopt);
+  EXPECT_EQ(index.find(index_key("absent, and longer than sixteen bytes")), std::nullopt);
 }
 
 TEST(WordIndex, TellsWordsApartThatDifferInLengthOnly) {
   WordIndex index;
-  for (std::uint32_t size = 1; size <= 40; ++size) index.insert(key_of(std::string(size, '\0')), size);
-  for (std::uint32_t size = 1; size <= 40; ++size) EXPECT_EQ(index.find(key_of(std::string(size, '\0'))), size);
+  for (std::uint32_t size = 1; size <= 40; ++size) index.insert(index_key(std::string(size, '\0')), size);
+  for (std::uint32_t size = 1; size <= 40; ++size) EXPECT_EQ(index.find(index_key(std::string(size, '\0'))), size);
 }
 
 }  // namespace
