@@ -6,7 +6,7 @@
 namespace crope::cli {
 namespace {
 
-void declare(Flags& flags) {
+void declare_data(Flags& flags) {
   Flags synth = flags.command("synth", "Write a small world as documents to train on, with three benchmarks",
                               "crope data synth --documents 20000 --seed 1 --out out/world");
   declare_data_synth(synth);
@@ -20,6 +20,6 @@ void declare(Flags& flags) {
 
 }  // namespace
 
-const Command kDataCommand = {"data", "Make, prepare and inspect corpora", "crope data prepare --help", declare};
+const Command kDataCommand = {"data", "Make, prepare and inspect corpora", "crope data prepare --help", declare_data};
 
 }  // namespace crope::cli

@@ -50,7 +50,7 @@ void run(const ExportFlags& flags) {
              report.directory.string(), report.largest_difference, report.largest_logit);
 }
 
-void declare(Flags& flags) {
+void declare_export(Flags& flags) {
   const auto values = std::make_shared<ExportFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
   flags.positional("out", values->out, "The folder to make");
@@ -64,6 +64,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kExportCommand = {"export", "Write a model for transformers, vLLM and llama.cpp",
-                                "crope export out/model out/hf --format hf --dtype bf16", declare};
+                                "crope export out/model out/hf --format hf --dtype bf16", declare_export};
 
 }  // namespace crope::cli

@@ -31,7 +31,7 @@ void run(const ImportFlags& flags) {
   fmt::print("wrote {}: variant {}, {} parameters\n", flags.out, model::traits(config.variant).name, parameters);
 }
 
-void declare(Flags& flags) {
+void declare_import(Flags& flags) {
   const auto values = std::make_shared<ImportFlags>();
   flags.positional("hf_dir", values->hf_dir, "A Hugging Face directory: config.json and safetensors");
   flags.positional("out", values->out, "The model directory to make");
@@ -42,6 +42,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kImportCommand = {"import", "Read a Qwen3 or Llama model from Hugging Face's format",
-                                "crope import out/hf out/model", declare};
+                                "crope import out/hf out/model", declare_import};
 
 }  // namespace crope::cli

@@ -52,7 +52,7 @@ void print_section(const Json& object, const std::string& indent, bool exact) {
   }
 }
 
-void declare(Flags& flags) {
+void declare_info(Flags& flags) {
   const auto dir = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false);
   flags.positional("dir", *dir, "A model or run directory");
@@ -66,6 +66,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kInfoCommand = {"info", "Describe a model: shape, parameters, cost, files", "crope info out/model",
-                              declare};
+                              declare_info};
 
 }  // namespace crope::cli

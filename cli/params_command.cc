@@ -62,7 +62,7 @@ void print_table(std::span<const Row> rows) {
   }
 }
 
-void declare(Flags& flags) {
+void declare_params(Flags& flags) {
   const auto model_flags = std::make_shared<ModelFlags>(flags);
   const auto json = std::make_shared<bool>(false);
   flags.option("--json", *json, "Print one JSON array instead of a table");
@@ -75,6 +75,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kParamsCommand = {"params", "Count the parameters of the six variants",
-                                "crope params --recipe paper --vocab-size 50304", declare};
+                                "crope params --recipe paper --vocab-size 50304", declare_params};
 
 }  // namespace crope::cli

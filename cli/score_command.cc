@@ -96,7 +96,7 @@ void run(const ScoreFlags& flags) {
   fmt::print("nll {:.6f}, perplexity {:.6f}\n", total, perplexity);
 }
 
-void declare(Flags& flags) {
+void declare_score(Flags& flags) {
   const auto values = std::make_shared<ScoreFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
   flags.option("--ids", values->ids, "Token ids, separated by commas");
@@ -111,6 +111,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kScoreCommand = {"score", "Log-probability of each token of a sequence given those before it",
-                               "crope score out/model --ids 1,2,3 --json", declare};
+                               "crope score out/model --ids 1,2,3 --json", declare_score};
 
 }  // namespace crope::cli

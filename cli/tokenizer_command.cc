@@ -59,7 +59,7 @@ void train(TrainFlags flags) {
                flags.out, trained.vocabulary, flags.json);
 }
 
-void declare_train(Flags flags) {
+void declare_tokenizer_train(Flags flags) {
   const auto values = std::make_shared<TrainFlags>();
   flags.positional("source", values->options.sources,
                    "Files of text (.txt), of JSON lines (.jsonl, .gz, .zst), of Parquet, or folders of them");
@@ -78,7 +78,7 @@ void declare_train(Flags flags) {
   flags.run([values] { train(*values); });
 }
 
-struct ImportFlags {
+struct ImportFilesFlags {
   std::string vocab;
   std::string merges;
   std::string tokenizer_json;
@@ -86,7 +86,7 @@ struct ImportFlags {
   bool json = false;
 };
 
-void import_files(const ImportFlags& flags) {
+void import_files(const ImportFilesFlags& flags) {
   if (flags.vocab.empty() != flags.merges.empty() || flags.vocab.empty() == flags.tokenizer_json.empty()) {
     throw UsageError("tokenizer import needs --vocab and --merges together, or --tokenizer-json alone",
                      "crope tokenizer import --vocab encoder.json --merges vocab.bpe --out DIR");
@@ -99,8 +99,8 @@ void import_files(const ImportFlags& flags) {
   print_result(Json::object(), flags.out, vocabulary, flags.json);
 }
 
-void declare_import(Flags flags) {
-  const auto values = std::make_shared<ImportFlags>();
+void declare_tokenizer_import(Flags flags) {
+  const auto values = std::make_shared<ImportFilesFlags>();
   flags.option("--vocab", values->vocab, "GPT-2's encoder.json (also called vocab.json)");
   flags.option("--merges", values->merges, "GPT-2's vocab.bpe (also called merges.txt)");
   flags.option("--tokenizer-json", values->tokenizer_json, "A tokenizer.json, or a folder that holds one");
@@ -110,11 +110,13 @@ void declare_import(Flags flags) {
   flags.run([values] { import_files(*values); });
 }
 
-void declare(Flags& flags) {
-  declare_train(flags.command("train", "Make a vocabulary from text",
-                              "crope tokenizer train corpus.jsonl --vocab-size 8192 --out out/tokenizer"));
-  declare_import(flags.command("import", "Make a tokenizer folder of GPT-2's files or a tokenizer.json",
-                               "crope tokenizer import --vocab encoder.json --merges vocab.bpe --out out/gpt2"));
+void declare_tokenizer(Flags& flags) {
+  declare_tokenizer_train(
+      flags.command("train", "Make a vocabulary from text",
+                    "crope tokenizer train corpus.jsonl --vocab-size 8192 --out out/tokenizer"));
+  declare_tokenizer_import(
+      flags.command("import", "Make a tokenizer folder of GPT-2's files or a tokenizer.json",
+                    "crope tokenizer import --vocab encoder.json --merges vocab.bpe --out out/gpt2"));
   Flags encode = flags.command("encode", "Text on standard input to token ids",
                                "echo 'Hello world' | crope tokenizer encode --tokenizer out/gpt2");
   declare_tokenizer_encode(encode);
@@ -126,6 +128,7 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kTokenizerCommand = {"tokenizer", "Train or import a vocabulary, encode and decode text",
-                                   "echo 'Hello world' | crope tokenizer encode --tokenizer out/gpt2", declare};
+                                   "echo 'Hello world' | crope tokenizer encode --tokenizer out/gpt2",
+                                   declare_tokenizer};
 
 }  // namespace crope::cli

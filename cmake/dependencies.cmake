@@ -22,9 +22,27 @@ if(NOT CROPE_DEPS)
 endif()
 file(GLOB _wheel_torch "${CROPE_DEPS}/venv/lib/python3*/site-packages/torch")
 
+# crope_root(NAME ENVIRONMENT_VARIABLE HELP FOUND...): the cache entry NAME_ROOT. The environment variable sets it whenever it has
+# changed, and another root forgets the entries FOUND in the old one.
+function(crope_root name variable help)
+  set(${name}_ROOT "$ENV{${variable}}" CACHE PATH "${help}")
+  if(NOT "$ENV{${variable}}" STREQUAL "" AND NOT "$ENV{${variable}}" STREQUAL "${${name}_ENVIRONMENT_ROOT}")
+    set(${name}_ROOT "$ENV{${variable}}" CACHE PATH "${help}" FORCE)
+    set(${name}_ENVIRONMENT_ROOT "$ENV{${variable}}" CACHE INTERNAL "${variable} when it was last followed")
+  endif()
+  if(NOT "${${name}_ROOT}" STREQUAL "${${name}_SEARCHED_ROOT}")
+    foreach(found ${ARGN})
+      unset(${found} CACHE)
+    endforeach()
+    set(${name}_SEARCHED_ROOT "${${name}_ROOT}" CACHE INTERNAL "${name}_ROOT of the last search")
+  endif()
+endfunction()
+
 # LibTorch's own CMake package stops without a CUDA toolkit when the wheel is a CUDA one, so the libraries are
 # imported here by file: one way for every LibTorch.
-set(Torch_ROOT "$ENV{TORCH_ROOT}" CACHE PATH "LibTorch folder with include/ and lib/; empty takes the wheel in .deps")
+crope_root(Torch TORCH_ROOT "LibTorch folder with include/ and lib/; empty takes the wheel in .deps"
+  Torch_INCLUDE_DIR Torch_torch_LIBRARY Torch_torch_cpu_LIBRARY Torch_c10_LIBRARY Torch_torch_cuda_LIBRARY
+  Torch_c10_cuda_LIBRARY)
 find_path(Torch_INCLUDE_DIR ATen/ATen.h HINTS "${Torch_ROOT}/include" ${_wheel_torch}/include NO_DEFAULT_PATH)
 foreach(_name torch torch_cpu c10 torch_cuda c10_cuda)
   find_library(Torch_${_name}_LIBRARY ${_name} HINTS "${Torch_ROOT}/lib" ${_wheel_torch}/lib NO_DEFAULT_PATH)
@@ -63,7 +81,8 @@ add_library(crope_json INTERFACE)
 target_link_libraries(crope_json INTERFACE nlohmann_json::nlohmann_json)
 
 # The wheel carries headers and libraries, but neither CMake files nor names without a version.
-set(Arrow_ROOT "$ENV{ARROW_ROOT}" CACHE PATH "Arrow folder with include/ and lib/; empty takes the wheel in .deps")
+crope_root(Arrow ARROW_ROOT "Arrow folder with include/ and lib/; empty takes the wheel in .deps"
+  Arrow_INCLUDE_DIR Arrow_arrow_LIBRARY Arrow_parquet_LIBRARY)
 file(GLOB _wheel_arrow "${CROPE_DEPS}/venv/lib/python3*/site-packages/pyarrow")
 find_path(Arrow_INCLUDE_DIR parquet/arrow/reader.h HINTS "${Arrow_ROOT}/include" ${_wheel_arrow}/include NO_DEFAULT_PATH)
 foreach(_name arrow parquet)

@@ -3,7 +3,7 @@
 namespace crope::data {
 namespace {
 
-const std::vector<StoryKind> kKinds = {
+const std::vector<StoryKind> kStoryKinds = {
     {
         .name = "rooms",
         .activity = "Walking around",
@@ -353,7 +353,7 @@ const std::vector<StoryKind> kKinds = {
 }  // namespace
 
 std::span<const StoryKind> story_kinds() {
-  return kKinds;
+  return kStoryKinds;
 }
 
 }  // namespace crope::data

@@ -3,7 +3,7 @@
 namespace crope::data {
 namespace {
 
-const std::vector<ProblemKind> kKinds = {
+const std::vector<ProblemKind> kProblemKinds = {
     {"get",
      "{who} has {a thing}. {other} gives {who:him} {b} more.",
      "How many {thing:s} does {who} have now?",
@@ -151,7 +151,7 @@ const std::vector<ProblemKind> kKinds = {
 }  // namespace
 
 std::span<const ProblemKind> problem_kinds() {
-  return kKinds;
+  return kProblemKinds;
 }
 
 }  // namespace crope::data

@@ -12,13 +12,13 @@
 namespace crope::formats {
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kReadBufferBytes = std::size_t{1} << 18;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
 LineReader::LineReader(InputStream stream, std::size_t longest_line)
-    : stream_(std::move(stream)), longest_line_(longest_line), buffer_(kBufferBytes) {}
+    : stream_(std::move(stream)), longest_line_(longest_line), buffer_(kReadBufferBytes) {}
 
 // Moves what is left to the front, makes room and reads more. False at the end of the file.
 bool LineReader::refill() {

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "the formats are littl
 
 constexpr std::size_t kHeaderFields = 256;
 constexpr std::size_t kHeaderBytes = kHeaderFields * sizeof(std::int32_t);
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kWriteBufferBytes = std::size_t{1} << 20;
 constexpr std::size_t kBlockTokens = 4096;  // converted at a time
 constexpr std::string_view kNumpyMagic = "\x93NUMPY";
 
@@ -167,7 +167,7 @@ void TokenShard::read(std::uint64_t begin, std::span<std::int32_t> out) const {
 }
 
 TokenShardWriter::TokenShardWriter(const fs::path& path, TokenWidth width) : file_(path), width_(width) {
-  buffer_.reserve(kBufferBytes + kBlockTokens * sizeof(std::int32_t));
+  buffer_.reserve(kWriteBufferBytes + kBlockTokens * sizeof(std::int32_t));
   buffer_.resize(kHeaderBytes);  // a hole that commit() fills
 }
 
@@ -186,7 +186,7 @@ void TokenShardWriter::append(std::span<const std::int32_t> tokens) {
       std::ranges::transform(part, narrow.begin(), [](std::int32_t id) { return static_cast<std::uint16_t>(id); });
       std::memcpy(buffer_.data() + place, narrow.data(), 2 * part.size());
     }
-    if (buffer_.size() >= kBufferBytes) flush();
+    if (buffer_.size() >= kWriteBufferBytes) flush();
     tokens = tokens.subspan(part.size());
   }
 }

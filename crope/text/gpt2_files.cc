@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
+constexpr std::uint64_t kLargestMergesFile = std::uint64_t{1} << 28;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Vocabulary read_gpt2_files(const fs::path& encoder_json, const fs::path& vocab_b
       spelled.special_tokens.push_back({name, static_cast<std::int32_t>(id)});
     }
   }
-  const std::string text = read_file(vocab_bpe, kLargestFile);
+  const std::string text = read_file(vocab_bpe, kLargestMergesFile);
   std::string_view rest = text;
   if (rest.starts_with("#version")) rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
   while (!rest.empty()) {

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
+constexpr std::uint64_t kLargestVocabularyFile = std::uint64_t{1} << 28;
 constexpr int kDeepestNesting = 64;
 
 // Ids must be 0, 1, …, n - 1, each once.
@@ -47,7 +47,7 @@ class TokenList {
 
 Json parse_with_vocabulary(const fs::path& file, const std::vector<std::string>& path,
                            std::vector<std::pair<std::string, std::int64_t>>& members) {
-  const std::string text = read_file(file, kLargestFile);
+  const std::string text = read_file(file, kLargestVocabularyFile);
   const std::string origin = file.string();
   std::vector<std::string> keys(kDeepestNesting + 2);  // the key that each depth is in
   const auto take = [&](int depth, Json::parse_event_t event, Json& parsed) {

@@ -59,51 +59,32 @@ struct Tokenizer::State {
     }
   }
 
-  // A cache for the time of one call. There are as many as calls have ever run at once.
-  class CacheLease {
-   public:
-    explicit CacheLease(const State& state) : state_(state) {
-      const std::lock_guard lock(state_.mutex);
-      if (state_.idle_caches.empty()) {
-        cache_ = std::make_unique<WordCache>();
-      } else {
-        cache_ = std::move(state_.idle_caches.back());
-        state_.idle_caches.pop_back();
-      }
-    }
-    CacheLease(const CacheLease&) = delete;
-    CacheLease& operator=(const CacheLease&) = delete;
-    ~CacheLease() {
-      const std::lock_guard lock(state_.mutex);
-      state_.idle_caches.push_back(std::move(cache_));
-    }
-    WordCache& operator*() const { return *cache_; }
-
-   private:
-    const State& state_;
-    std::unique_ptr<WordCache> cache_;
-  };
+  // The cache that is not `full`. A caller keeps it for the time of one call at most.
+  std::shared_ptr<WordCache> current_cache(const std::shared_ptr<WordCache>& full = nullptr) const {
+    const std::lock_guard lock(mutex);
+    if (cache == full) cache = std::make_shared<WordCache>();
+    return cache;
+  }
 
   void encode_append(std::string_view text, std::vector<std::int32_t>& ids) const {
-    const CacheLease lease(*this);
-    WordCache& cache = *lease;
+    std::shared_ptr<WordCache> known = current_cache();
     const char* const text_end = text.data() + text.size();
     std::vector<std::int32_t> fresh;
     for (std::size_t begin = 0; begin < text.size();) {
       const std::size_t end = word_end(text, begin);
-      const WordCache::Key key = WordCache::key_of(text.substr(begin, end - begin), text_end);
+      const WordKey key = WordKey::of(text.substr(begin, end - begin), text_end);
       begin = end;
-      std::span<const std::int32_t> known = cache.find(key);
-      if (known.empty()) {
+      std::span<const std::int32_t> tokens = known->find(key);
+      if (tokens.empty()) {
         fresh.clear();
         merger.append_word(key.word, fresh);
-        cache.insert(key, fresh);
-        known = fresh;
+        if (!known->insert(key, fresh)) known = current_cache(known);
+        tokens = fresh;
       }
-      if (known.size() == 1) {
-        ids.push_back(known.front());
+      if (tokens.size() == 1) {
+        ids.push_back(tokens.front());
       } else {
-        ids.insert(ids.end(), known.begin(), known.end());
+        ids.insert(ids.end(), tokens.begin(), tokens.end());
       }
     }
   }
@@ -136,7 +117,7 @@ struct Tokenizer::State {
   std::array<bool, 256> starts_special{};
   std::optional<std::int32_t> end_of_text;
   mutable std::mutex mutex;
-  mutable std::vector<std::unique_ptr<WordCache>> idle_caches;
+  mutable std::shared_ptr<WordCache> cache;  // none before the first text
 };
 
 Tokenizer Tokenizer::load(const std::filesystem::path& dir_or_file) {

@@ -45,23 +45,9 @@ void WordCounts::add_text(std::string_view text) {
 }
 
 std::size_t WordCounts::index_of(std::string_view word, const char* readable_end) {
-  if (word.size() > WordCache::kLongestWord) {
-    const auto known = long_places_.find(word);
-    if (known != long_places_.end()) return known->second;
-    const std::size_t place = append(word);
-    long_places_.emplace(words_[place], place);
-    return place;
-  }
-  const WordCache::Key key = WordCache::key_of(word, readable_end);
-  const auto known = places_.find(key);
-  if (!known.empty()) return static_cast<std::size_t>(known.front());
-  const std::size_t place = append(word);
-  const auto token = static_cast<std::int32_t>(place);
-  places_.insert(key, {&token, 1});
-  return place;
-}
-
-std::size_t WordCounts::append(std::string_view word) {
+  const WordKey key = WordKey::of(word, readable_end);
+  if (const auto known = places_.find(key)) return *known;
+  places_.insert(key, static_cast<std::uint32_t>(words_.size()));
   words_.emplace_back(word);
   counts_.push_back(0);
   return words_.size() - 1;

@@ -7,10 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "crope/text/word_cache.h"
+#include "crope/text/word_index.h"
 
 namespace crope::text {
 
@@ -36,12 +35,10 @@ class WordCounts {
 
  private:
   std::size_t index_of(std::string_view word, const char* readable_end);
-  std::size_t append(std::string_view word);
 
-  std::deque<std::string> words_;  // does not move them: long_places_ points into it
+  std::deque<std::string> words_;
   std::vector<std::int64_t> counts_;
-  WordCache places_{SIZE_MAX};  // the "token" of a word is its place in words_
-  std::unordered_map<std::string_view, std::size_t> long_places_;
+  WordIndex places_;  // in words_
 };
 
 // Counts the words of all documents on `threads` threads. Special tokens in them are left out, and end a word.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kItems = 2000;
 constexpr std::uint64_t kSeed = 1;
-constexpr std::uint64_t kDocuments = 2000;
+constexpr std::uint64_t kBenchmarkDocuments = 2000;
 
 struct Item {
   std::string context;
@@ -65,7 +65,7 @@ std::vector<std::string> words_in(std::string_view text) {
 class Corpus {
  public:
   Corpus() {
-    for (std::uint64_t i = 0; i < kDocuments; ++i) {
+    for (std::uint64_t i = 0; i < kBenchmarkDocuments; ++i) {
       const std::vector<std::string> words = words_in(make_document(kSeed, i));
       std::set<std::size_t> present;
       for (const std::string& word : words) present.insert(index_.emplace(word, index_.size()).first->second);
@@ -75,11 +75,11 @@ class Corpus {
     }
   }
 
-  double idf(const std::string& word) const { return std::log((kDocuments + 1) / (together(word, word) + 1)); }
+  double idf(const std::string& word) const { return std::log((kBenchmarkDocuments + 1) / (together(word, word) + 1)); }
 
   // Pointwise mutual information, smoothed.
   double association(const std::string& a, const std::string& b) const {
-    return std::log((together(a, b) + 0.5) * kDocuments / ((together(a, a) + 0.5) * (together(b, b) + 0.5)));
+    return std::log((together(a, b) + 0.5) * kBenchmarkDocuments / ((together(a, a) + 0.5) * (together(b, b) + 0.5)));
   }
 
   static const Corpus& get() {
@@ -225,7 +225,7 @@ TEST(WorldBenchmark, LinesHaveTheFieldsOfTheOfficialFiles) {
 
 TEST(WorldBenchmark, NothingOfItStandsInTheDocuments) {
   std::string all;
-  for (std::uint64_t i = 0; i < kDocuments; ++i) all += make_document(kSeed, i) + "\n";
+  for (std::uint64_t i = 0; i < kBenchmarkDocuments; ++i) all += make_document(kSeed, i) + "\n";
   const auto is_seen = [&](const std::string& text) { return all.find(text) != std::string::npos; };
   for (std::size_t i = 0; i < 500; ++i) {
     const Json& item = benchmarks().hellaswag[i];

@@ -9,7 +9,7 @@
 namespace crope::data {
 namespace {
 
-constexpr int kStories = 300;
+constexpr int kOrderStories = 300;
 
 std::vector<std::smatch> matches_of(const std::string& text, const std::regex& pattern) {
   return {std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator()};
@@ -20,7 +20,7 @@ TEST(WorldOrder, ComparisonsFollowFromThePairs) {
   const std::set<std::string> most = {"tallest", "oldest", "fastest", "strongest", "loudest"};
   const std::regex pair(R"((\w+) is (\w+) than (\w+)\.)"), asked(R"(Who is the (\w+)\?)");
   RandomStream random(5, "test");
-  for (int i = 0; i < kStories; ++i) {
+  for (int i = 0; i < kOrderStories; ++i) {
     const Story story = draw_comparison(random);
     std::map<std::string, int> named, above, below;
     for (const std::smatch& match : matches_of(story.text, pair)) {
@@ -45,7 +45,7 @@ TEST(WorldOrder, ComparisonsFollowFromThePairs) {
 
 TEST(WorldOrder, AgesFollowFromTheNumbers) {
   RandomStream random(5, "test");
-  for (int i = 0; i < kStories; ++i) {
+  for (int i = 0; i < kOrderStories; ++i) {
     const Story story = draw_ages(random);
     std::map<std::string, int> age;
     for (const std::smatch& match : matches_of(story.text, std::regex(R"((\w+) is (\d+) years old)"))) {
@@ -61,7 +61,7 @@ TEST(WorldOrder, AgesFollowFromTheNumbers) {
 
 TEST(WorldOrder, NeighboursStandSideBySide) {
   RandomStream random(5, "test");
-  for (int i = 0; i < kStories; ++i) {
+  for (int i = 0; i < kOrderStories; ++i) {
     const Story story = draw_neighbours(random);
     for (const Question& question : story.questions) {
       // The key is the one of the row that is not a choice; the choices keep the order of the row.

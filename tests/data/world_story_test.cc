@@ -9,7 +9,7 @@ namespace crope::data {
 namespace {
 
 // The words of a text, sorted.
-std::multiset<std::string> words_in(const std::string& text) {
+std::multiset<std::string> bag_of_words(const std::string& text) {
   std::multiset<std::string> words;
   std::string word;
   for (const char c : text + " ") {
@@ -78,8 +78,8 @@ TEST(WorldStory, PairsSayBothTruthsAndTheirRivalsTheSameWordsInAnotherOrder) {
       is_second_true |= said.substr(joint + 6) == question.plain_stem + " " + question.choices[question.answer];
     }
     EXPECT_TRUE(is_second_true) << said;
-    EXPECT_EQ(words_in(pair.choices[0]), words_in(pair.choices[1]));
-    EXPECT_EQ(words_in(pair.choices[2]), words_in(pair.choices[3]));
+    EXPECT_EQ(bag_of_words(pair.choices[0]), bag_of_words(pair.choices[1]));
+    EXPECT_EQ(bag_of_words(pair.choices[2]), bag_of_words(pair.choices[3]));
     EXPECT_EQ(std::set<std::string>(pair.choices.begin(), pair.choices.end()).size(), kChoices);
   }
 }

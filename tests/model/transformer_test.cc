@@ -9,7 +9,7 @@ namespace {
 
 using torch::Tensor;
 
-ModelConfig tiny(Variant variant) {
+ModelConfig tiny_config(Variant variant) {
   ModelConfig config;
   config.vocab_size = 11;
   config.num_layers = 2;
@@ -22,19 +22,19 @@ ModelConfig tiny(Variant variant) {
 }
 
 TEST(Transformer, TheLossIsTheMeanOfTheTokenLosses) {
-  const Transformer model = make_random_transformer(tiny(Variant::crope_qkv), {}, torch::kFloat64);
+  const Transformer model = make_random_transformer(tiny_config(Variant::crope_qkv), {}, torch::kFloat64);
   const Tensor tokens = at::randint(11, {1, 9}, torch::kInt64);
   test::expect_close(loss(model, tokens), token_losses(model, tokens[0]).mean(), 1e-12);
 }
 
 TEST(Transformer, RowsOfABatchDoNotMix) {
-  const Transformer model = make_random_transformer(tiny(Variant::crope_all), {}, torch::kFloat64);
+  const Transformer model = make_random_transformer(tiny_config(Variant::crope_all), {}, torch::kFloat64);
   const Tensor ids = at::randint(11, {3, 8}, torch::kInt64);
   test::expect_close(logits(model, ids)[1], logits(model, ids.narrow(0, 1, 1))[0], 1e-12);
 }
 
 TEST(Transformer, ParametersAreShared) {
-  Transformer model = make_random_transformer(tiny(Variant::crope_all));
+  Transformer model = make_random_transformer(tiny_config(Variant::crope_all));
   const Tensor ids = at::zeros({1, 3}, torch::kInt64);
   const Tensor before = logits(model, ids);
   for (Parameter& parameter : model.parameters) parameter.value.mul_(1.5);
@@ -42,14 +42,14 @@ TEST(Transformer, ParametersAreShared) {
 }
 
 TEST(Transformer, RefusesSequencesOutsideTheWindow) {
-  const Transformer model = make_random_transformer(tiny(Variant::rope));
+  const Transformer model = make_random_transformer(tiny_config(Variant::rope));
   EXPECT_THROW(logits(model, at::zeros({1, 9}, torch::kInt64)), Error);
   EXPECT_THROW(logits(model, at::zeros({1, 0}, torch::kInt64)), Error);
   EXPECT_EQ(token_losses(model, at::zeros({1}, torch::kInt64)).numel(), 0);
 }
 
 TEST(Transformer, RefusesParametersOfAnotherShape) {
-  const ModelConfig config = tiny(Variant::rope);
+  const ModelConfig config = tiny_config(Variant::rope);
   std::vector<Tensor> values;
   for (const ParameterSpec& spec : parameter_specs(config)) values.push_back(at::zeros(spec.shape));
   EXPECT_NO_THROW(make_transformer(config, values));

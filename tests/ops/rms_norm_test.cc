@@ -12,31 +12,31 @@ using torch::Tensor;
 
 constexpr double kEps = 1e-6;
 
-TensorList op(const TensorList& x) {
+TensorList norm(const TensorList& x) {
   return {rms_norm(x[0], x[1], kEps)};
 }
-TensorList twin(const TensorList& x) {
+TensorList norm_twin(const TensorList& x) {
   return {reference::rms_norm(x[0], x[1], kEps)};
 }
 
 TEST(RmsNorm, EqualsItsTwin) {
   for (const int64_t N : {2, 7, 64}) {
-    test::check_against(op, twin, {test::random_tensor({3, 5, N}), test::random_tensor({N})}, 1e-12);
+    test::check_against(norm, norm_twin, {test::random_tensor({3, 5, N}), test::random_tensor({N})}, 1e-12);
   }
 }
 
 // One number is normalised to nearly its sign; its gradient is nearly zero, a difference of equal numbers.
 TEST(RmsNorm, OfOneNumber) {
   const TensorList inputs = {test::random_tensor({9, 1}), at::ones({1}, torch::kFloat64)};
-  test::expect_close(op(inputs)[0], inputs[0] / at::sqrt(inputs[0].square() + kEps), 1e-14);
-  const Tensor difference = test::autograd_gradients(op, inputs)[0] - test::autograd_gradients(twin, inputs)[0];
+  test::expect_close(norm(inputs)[0], inputs[0] / at::sqrt(inputs[0].square() + kEps), 1e-14);
+  const Tensor difference = test::autograd_gradients(norm, inputs)[0] - test::autograd_gradients(norm_twin, inputs)[0];
   EXPECT_LT(difference.abs().max().item<double>(), 1e-14);
 }
 
 TEST(RmsNorm, GradientsByFiniteDifferences) {
   const TensorList inputs = {test::random_tensor({2, 3, 5}), test::random_tensor({5})};
-  test::check_gradients(op, inputs);
-  test::check_gradients(twin, inputs);
+  test::check_gradients(norm, inputs);
+  test::check_gradients(norm_twin, inputs);
 }
 
 TEST(RmsNorm, OfZerosIsZeroAndOfTinyNumbersIsDampedByEps) {

@@ -9,23 +9,23 @@ namespace {
 
 using test::TensorList;
 
-TensorList op(const TensorList& x) {
+TensorList gated(const TensorList& x) {
   return {swiglu(x[0], x[1])};
 }
-TensorList twin(const TensorList& x) {
+TensorList gated_twin(const TensorList& x) {
   return {reference::swiglu(x[0], x[1])};
 }
 
 TEST(Swiglu, EqualsItsTwin) {
   for (const int64_t F : {1, 3, 48}) {
-    test::check_against(op, twin, {test::random_tensor({2, 5, F}), test::random_tensor({2, 5, F})}, 1e-12);
+    test::check_against(gated, gated_twin, {test::random_tensor({2, 5, F}), test::random_tensor({2, 5, F})}, 1e-12);
   }
 }
 
 TEST(Swiglu, GradientsByFiniteDifferences) {
   const TensorList inputs = {test::random_tensor({3, 4}), test::random_tensor({3, 4})};
-  test::check_gradients(op, inputs);
-  test::check_gradients(twin, inputs);
+  test::check_gradients(gated, inputs);
+  test::check_gradients(gated_twin, inputs);
 }
 
 TEST(Swiglu, IsFiniteFarFromZero) {

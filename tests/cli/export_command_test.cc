@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "crope/base/json.h"
+#include "tests/run_program.h"
+
+namespace crope {
+namespace {
+
+TEST(ExportCommand, WritesWhatImportReadsBack) {
+  const test::TemporaryFolder folder;
+  const std::string hf = (folder / "hf").string(), back = (folder / "back").string();
+  const std::string model = std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/crope_all";
+  const auto exported = test::run_program("export " + model + " " + hf + " --format hf --json");
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  const Json report = parse_json(exported.out, "export");
+  EXPECT_EQ(report["dtype"], "f32");
+  EXPECT_LE(report["largest_difference"].get<double>(), 1e-4 * report["largest_logit"].get<double>());
+  EXPECT_TRUE(std::filesystem::exists(folder / "hf/config.json"));
+
+  ASSERT_EQ(test::run_program("import " + hf + " " + back).status, 0);
+  const auto score = [](const std::string& dir) {
+    const auto result = test::run_program("score " + dir + " --json --ids 1,2,3,4,5,6");
+    return parse_json(result.out, "score")["nll"].get<double>();
+  };
+  EXPECT_NEAR(score(back), score(model), 1e-5 * score(model));
+}
+
+TEST(ExportCommand, RefusesWhatItCannotWrite) {
+  const test::TemporaryFolder folder;
+  const std::string out = (folder / "hf").string();
+  const std::string model = std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/rope";
+  EXPECT_EQ(test::run_program("export " + model + " " + out + " --format onnx").status, 2);
+  const auto dtype = test::run_program("export " + model + " " + out + " --dtype bf61");
+  EXPECT_EQ(dtype.status, 2);
+  EXPECT_NE(dtype.err.find("bf16"), std::string::npos) << dtype.err;
+  EXPECT_EQ(test::run_program("export " + model + "/absent " + out).status, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder / "hf"));
+}
+
+}  // namespace
+}  // namespace crope
