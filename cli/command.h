@@ -13,13 +13,15 @@ struct Command {
   void (*declare)(Flags& flags);
 };
 
+extern const Command kChatCommand;
+extern const Command kDataCommand;
 extern const Command kEvalCommand;
 extern const Command kExportCommand;
+extern const Command kGenerateCommand;
 extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;
 extern const Command kScoreCommand;
-extern const Command kDataCommand;
 extern const Command kTokenizerCommand;
 extern const Command kTrainCommand;
 

@@ -29,6 +29,8 @@ const std::array kCommands = {
     &cli::kTrainCommand,
     &cli::kScoreCommand,
     &cli::kEvalCommand,
+    &cli::kGenerateCommand,
+    &cli::kChatCommand,
     &cli::kExportCommand,
     &cli::kImportCommand,
     &cli::kInfoCommand,

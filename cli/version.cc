@@ -9,10 +9,14 @@
 #include <fstream>
 #include <iterator>
 
+#include "crope/ops/cpu/isa.h"
+
 namespace crope::cli {
 
 std::string version_line() {
-  return fmt::format("crope {}, LibTorch {}, {}", CROPE_VERSION, TORCH_VERSION, at::get_cpu_capability());
+  const std::string kernels = ops::cpu::fused_kernels_enabled() ? ops::cpu::instruction_set() : "off";
+  return fmt::format("crope {}, LibTorch {} ({}), fused kernels: {}", CROPE_VERSION, TORCH_VERSION,
+                     at::get_cpu_capability(), kernels);
 }
 
 Json program_record() {
@@ -27,6 +31,7 @@ Json program_record() {
   return {{"version", CROPE_VERSION},
           {"libtorch", TORCH_VERSION},
           {"instruction_set", at::get_cpu_capability()},
+          {"fused_kernels", ops::cpu::fused_kernels_enabled() ? ops::cpu::instruction_set() : "off"},
           {"command", command},
           {"date", date}};
 }
