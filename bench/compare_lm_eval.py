@@ -48,10 +48,12 @@ def write_items(source, data):
     for name in ("mmlu/mmlu_test.jsonl", "mmlu/mmlu_dev.jsonl", "gsm8k/test.jsonl", "gsm8k/train.jsonl"):
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_bytes((source / name).read_bytes())
-    lines = (source / "hellaswag" / "hellaswag_val.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (source / "hellaswag" / "hellaswag_val.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
     middle = len(lines) // 2
     (data / "hellaswag").mkdir()
-    (data / "hellaswag" / "hellaswag_val.jsonl").write_text("".join(lines[middle - 100 : middle + 100]), encoding="utf-8")
+    (data / "hellaswag" / "hellaswag_val.jsonl").write_text(
+        "".join(line + "\n" for line in lines[middle - 100 : middle + 100]), encoding="utf-8"
+    )
 
 
 def make_model(args, folder):
@@ -70,8 +72,8 @@ def run_ours(args, row, model, data, out):
     flags += ["--limit", row["items"], "--threads", args.threads, "--log-samples", "--json"]
     result = json.loads(run_crope(args, "eval", model, *flags))
     seconds = float(result["total_evaluation_time_seconds"]) - result["model_loading_seconds"]
-    lines = (out / f"samples_{row['task']}.jsonl").read_text(encoding="utf-8").splitlines()
-    return seconds, [json.loads(line)["resps"] for line in lines]
+    lines = (out / f"samples_{row['task']}.jsonl").read_text(encoding="utf-8").split("\n")
+    return seconds, [json.loads(line)["resps"] for line in lines if line]
 
 
 class Peer:
