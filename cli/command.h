@@ -13,8 +13,10 @@ struct Command {
   void (*declare)(Flags& flags);
 };
 
+extern const Command kChatCommand;
 extern const Command kEvalCommand;
 extern const Command kExportCommand;
+extern const Command kGenerateCommand;
 extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;

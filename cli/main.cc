@@ -24,6 +24,7 @@ constexpr int kUsage = 2;
 const std::array kCommands = {
     &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kDataCommand,   &cli::kScoreCommand,
     &cli::kEvalCommand,   &cli::kInfoCommand,      &cli::kExportCommand, &cli::kImportCommand,
+    &cli::kGenerateCommand, &cli::kChatCommand,
 };
 
 int report(int status, const std::string& message, const std::string& hint) {

@@ -1,115 +1,334 @@
 #include "crope/infer/decoder.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <cstring>
 
 #include "crope/base/error.h"
-#include "crope/ops/rms_norm.h"
-#include "crope/ops/swiglu.h"
+#include "crope/infer/linear_map.h"
+#include "crope/infer/row_buffer.h"
+#include "crope/ops/cpu/cached_attention.h"
+#include "crope/ops/cpu/isa.h"
+#include "crope/ops/cpu/row_kernels.h"
+#include "crope/ops/rope.h"
 
 namespace crope::infer {
+namespace {
 
 using torch::Tensor;
 
-struct Decoder::State {
-  model::Transformer model;
+// Up to this many rows the weights are read once by our own kernel; beyond, a product of ATen's is faster.
+constexpr std::int64_t kSkinnyRows = 24;
+
+// Weights that a thread should have to itself before another one is woken up.
+constexpr std::int64_t kGrainWeights = 1 << 15;
+
+// A matrix product's worth of rows for a thread.
+constexpr std::int64_t kGrainRows = 8;
+
+Tensor gain_of(const Tensor& gain) {
+  return gain.defined() ? gain.detach().to(at::kFloat).contiguous() : Tensor();
+}
+
+const float* data_of(const Tensor& gain) {
+  return gain.defined() ? gain.const_data_ptr<float>() : nullptr;
+}
+
+struct Layer {
+  explicit Layer(const model::Block& block)
+      : attention_norm(gain_of(block.attention_norm)),
+        q_norm(gain_of(block.attention.q_norm)),
+        k_norm(gain_of(block.attention.k_norm)),
+        feed_forward_norm(gain_of(block.feed_forward_norm)),
+        qkv{linear_map(block.attention.qkv[0]), linear_map(block.attention.qkv[1]),
+            linear_map(block.attention.qkv[2])},
+        o(linear_map(block.attention.o)),
+        gate(linear_map(block.feed_forward.gate)),
+        up(linear_map(block.feed_forward.up)),
+        down(linear_map(block.feed_forward.down)) {}
+
+  Tensor attention_norm, q_norm, k_norm, feed_forward_norm;
+  std::array<LinearMap, 3> qkv;
+  LinearMap o, gate, up, down;
 };
 
-namespace {
+// Some queries of one chunk: rows [row, row + count) of the batch, which see `visible` keys and one more each.
+struct Tile {
+  const Chunk* chunk;
+  std::int64_t row, count, visible;
+};
 
-Tensor heads_of(const Tensor& flat, const Tensor& gain, const model::Attention& attention,
-                const ops::RopeTable& positions) {
-  const Tensor heads = model::split_heads(flat.unsqueeze(0), attention.num_heads);
-  return ops::rope(gain.defined() ? ops::rms_norm(heads, gain, attention.norm_eps) : heads, positions)[0];
-}
+// The place of a row in its chunk.
+struct RowPlace {
+  const Chunk* chunk;
+  std::int64_t offset;
+};
 
-Tensor rows_of(const float* data, int64_t rows, int64_t width) {
-  return at::from_blob(const_cast<float*>(data), {rows, width}, at::kFloat);
-}
-
-// out[n, H Kv] of the chunk's tokens, whose q[H, n, K] are turned; keys and values are in the cache.
-Tensor attend(const Tensor& q, const Chunk& chunk, int64_t layer) {
-  const int64_t n = q.size(1), before = chunk.cache->length();
-  std::vector<Tensor> outputs;
-  for (int64_t h = 0; h < q.size(0); ++h) {
-    std::vector<CachePart> parts;
-    chunk.cache->append_parts(layer, h, n, parts);
-    std::vector<Tensor> keys, values;
-    for (const CachePart& part : parts) {
-      keys.push_back(rows_of(part.keys, part.length, chunk.cache->shape().key_width));
-      values.push_back(rows_of(part.values, part.length, chunk.cache->shape().value_width));
-    }
-    Tensor scores = q[h].matmul(at::cat(keys).t()) / std::sqrt(static_cast<double>(q.size(2)));
-    scores.masked_fill_(at::ones({n, before + n}, at::kBool).triu(before + 1), -INFINITY);
-    outputs.push_back(at::softmax(scores, -1).matmul(at::cat(values)));
+void check_model(const model::Transformer& model) {
+  const auto type = model.embedding.scalar_type();
+  if (!model.embedding.device().is_cpu() || (type != at::kFloat && type != at::kBFloat16)) {
+    throw Error(fmt::format("generation and scoring need a model on the CPU in fp32 or bf16, this one is {} on {}",
+                            toString(type), model.embedding.device().str()));
   }
-  return model::merge_heads(at::stack(outputs).unsqueeze(0))[0];
+}
+
+template <typename Function>
+void for_rows(std::int64_t rows, const Function& function) {
+  at::parallel_for(0, rows, kGrainRows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) function(r);
+  });
+}
+
+template <typename Function>
+void for_units(const LinearMap& map, std::int64_t units, const Function& function) {
+  at::parallel_for(0, units, std::max<std::int64_t>(1, kGrainWeights / map.in()), function);
+}
+
+void multiply(const LinearMap& map, const RowBuffer& x, RowBuffer& y, std::int64_t rows, Output output) {
+  if (rows > kSkinnyRows) return multiply_rows(map, x.tensor(), y.tensor(), output);
+  for_units(map, map.units(), [&](std::int64_t begin, std::int64_t end) {
+    multiply_units(map, x.input(), begin, end, y.output(), output);
+  });
 }
 
 }  // namespace
 
-Decoder::Decoder(const model::Transformer& model) : state_(std::make_unique<State>(State{model})) {}
+struct Decoder::State {
+  explicit State(const model::Transformer& model)
+      : config(model.config), embedding(model.embedding.detach().contiguous()), norm(gain_of(model.norm)),
+        output(linear_map(model.output)) {
+    for (const model::Block& block : model.blocks) layers.emplace_back(block);
+  }
+
+  void read_chunks(std::span<const Chunk> chunks);
+  void grow_rope_table(std::int64_t length);
+  void look_up(std::span<const Chunk> chunks);
+  void normalise(const Tensor& gain);
+  void project_qkv(const Layer& layer);
+  void rotate_and_store(const Layer& layer, std::int64_t index);
+  void attend(std::int64_t index);
+  void feed_forward(const Layer& layer);
+
+  model::ModelConfig config;
+  Tensor embedding;  // [V, D]
+  Tensor norm;       // [D]
+  LinearMap output;
+  std::vector<Layer> layers;
+  ops::RopeTable rope;  // of the positions that have been needed
+
+  std::int64_t rows = 0;
+  std::vector<RowPlace> places;  // by row
+  std::vector<Tile> tiles;
+  std::int64_t longest = 0;  // keys that a row sees
+  RowBuffer hidden, normed, rotated, mixed, gate, up, logits;
+  std::array<RowBuffer, 3> qkv;
+  std::vector<float> scores;
+};
+
+void Decoder::State::grow_rope_table(std::int64_t length) {
+  if (rope.cos.defined() && rope.cos.size(0) >= length) return;
+  const std::int64_t known = rope.cos.defined() ? rope.cos.size(0) : 256;
+  const std::int64_t grown = std::min(config.max_seq_len, std::max(length, 2 * known));
+  rope = ops::rope_table(at::arange(grown, at::kLong), config.qk_width(), config.rope_theta, at::kFloat);
+}
+
+void Decoder::State::read_chunks(std::span<const Chunk> chunks) {
+  places.clear();
+  tiles.clear();
+  rows = longest = 0;
+  for (const Chunk& chunk : chunks) {
+    const auto count = static_cast<std::int64_t>(chunk.ids.size());
+    const std::int64_t before = chunk.cache->length(), after = before + count;
+    if (count == 0 || after > config.max_seq_len) {
+      throw Error(fmt::format("a sequence of {} tokens: expected 1 to {} (max_seq_len)", after, config.max_seq_len));
+    }
+    for (const std::int32_t id : chunk.ids) {
+      if (id >= 0 && id < config.vocab_size) continue;
+      throw Error(fmt::format("token id {} is outside the vocabulary of {}", id, config.vocab_size));
+    }
+    chunk.cache->reserve(count);
+    for (std::int64_t i = 0; i < count; ++i) places.push_back({&chunk, i});
+    for (std::int64_t i = 0; i < count; i += ops::cpu::kMaxAttentionRows) {
+      tiles.push_back({&chunk, rows + i, std::min(ops::cpu::kMaxAttentionRows, count - i), before + i + 1});
+    }
+    rows += count;
+    longest = std::max(longest, after);
+  }
+  // The longest first, so that none is left for the end.
+  std::stable_sort(tiles.begin(), tiles.end(), [](const Tile& x, const Tile& y) { return x.visible > y.visible; });
+  grow_rope_table(longest);
+  scores.resize(static_cast<std::size_t>(at::get_num_threads() * ops::cpu::kMaxAttentionRows * longest));
+  hidden.resize(rows, config.d_model);
+  normed.resize(rows, config.d_model);
+  rotated.resize(rows, config.num_heads * config.qk_width());
+  mixed.resize(rows, config.num_heads * config.v_width());
+  gate.resize(rows, config.d_ff);
+  up.resize(rows, config.d_ff);
+}
+
+void Decoder::State::look_up(std::span<const Chunk> chunks) {
+  std::int64_t row = 0;
+  for (const Chunk& chunk : chunks) {
+    for (const std::int32_t id : chunk.ids) {
+      float* out = hidden.row(row++);
+      if (embedding.scalar_type() == at::kFloat) {
+        std::memcpy(out, embedding.const_data_ptr<float>() + id * config.d_model,
+                    static_cast<std::size_t>(config.d_model) * sizeof(float));
+      } else {
+        const auto* in = embedding.const_data_ptr<at::BFloat16>() + id * config.d_model;
+        for (std::int64_t i = 0; i < config.d_model; ++i) out[i] = in[i];
+      }
+    }
+  }
+}
+
+void Decoder::State::normalise(const Tensor& gain) {
+  for_rows(rows, [&](std::int64_t r) {
+    ops::cpu::normalise_row(hidden.row(r), data_of(gain), static_cast<float>(config.norm_eps), config.d_model,
+                            normed.row(r));
+  });
+}
+
+void Decoder::State::project_qkv(const Layer& layer) {
+  for (std::size_t i = 0; i < 3; ++i) qkv[i].resize(rows, layer.qkv[i].out());
+  if (rows > kSkinnyRows) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      multiply_rows(layer.qkv[i], normed.tensor(), qkv[i].tensor(), Output::overwrite);
+    }
+    return;
+  }
+  // One after the other as if they were one matrix.
+  const std::int64_t all = layer.qkv[0].units() + layer.qkv[1].units() + layer.qkv[2].units();
+  for_units(layer.qkv[0], all, [&](std::int64_t begin, std::int64_t end) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::int64_t units = layer.qkv[i].units();
+      const std::int64_t first = std::clamp<std::int64_t>(begin, 0, units), last = std::clamp<std::int64_t>(end, 0, units);
+      if (first < last) {
+        multiply_units(layer.qkv[i], normed.input(), first, last, qkv[i].output(), Output::overwrite);
+      }
+      begin -= units;
+      end -= units;
+    }
+  });
+}
+
+void Decoder::State::rotate_and_store(const Layer& layer, std::int64_t index) {
+  const std::int64_t K = config.qk_width(), Kv = config.v_width(), H = config.num_heads;
+  const auto eps = static_cast<float>(config.norm_eps);
+  for_rows(rows, [&](std::int64_t r) {
+    const KvCache& cache = *places[static_cast<std::size_t>(r)].chunk->cache;
+    const std::int64_t offset = places[static_cast<std::size_t>(r)].offset;
+    const std::int64_t phase = (cache.length() + offset) * (K / 2);
+    const float* cos = rope.cos.const_data_ptr<float>() + phase;
+    const float* sin = rope.sin.const_data_ptr<float>() + phase;
+    const float *q = qkv[0].row(r), *k = qkv[1].row(r), *v = qkv[2].row(r);
+    for (std::int64_t h = 0; h < H; ++h) {
+      const std::int64_t re = h * (K / 2), im = (H + h) * (K / 2);
+      ops::cpu::rotate_head(q + re, q + im, data_of(layer.q_norm), eps, cos, sin, K, rotated.row(r) + h * K);
+      ops::cpu::rotate_head(k + re, k + im, data_of(layer.k_norm), eps, cos, sin, K, cache.key_row(index, h, offset));
+      float* value = cache.value_row(index, h, offset);
+      const auto half = static_cast<std::size_t>(Kv / 2);
+      std::memcpy(value, v + h * (Kv / 2), half * sizeof(float));
+      std::memcpy(value + half, v + (H + h) * (Kv / 2), half * sizeof(float));
+    }
+  });
+}
+
+void Decoder::State::attend(std::int64_t index) {
+  const std::int64_t K = config.qk_width(), Kv = config.v_width(), H = config.num_heads;
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(K)));
+  const auto items = static_cast<std::int64_t>(tiles.size()) * H;
+  const std::int64_t threads = std::min<std::int64_t>(at::get_num_threads(), items);
+  std::atomic<std::int64_t> next = 0;
+  at::parallel_for(0, threads, 1, [&](std::int64_t thread, std::int64_t) {
+    std::vector<ops::cpu::KeyValuePart> parts;
+    float* room = scores.data() + thread * ops::cpu::kMaxAttentionRows * longest;
+    for (std::int64_t item = next++; item < items; item = next++) {
+      const Tile& tile = tiles[static_cast<std::size_t>(item / H)];
+      const std::int64_t h = item % H;
+      parts.clear();
+      tile.chunk->cache->append_parts(index, h, static_cast<std::int64_t>(tile.chunk->ids.size()), parts);
+      const ops::cpu::AttentionTile work{.queries = rotated.row(tile.row) + h * K,
+                                         .query_stride = rotated.input().stride,
+                                         .rows = tile.count,
+                                         .visible = tile.visible,
+                                         .K = K,
+                                         .Kv = Kv,
+                                         .scale = scale,
+                                         .out = mixed.row(tile.row) + h * (Kv / 2),
+                                         .out_half = H * (Kv / 2),
+                                         .out_stride = mixed.output().stride};
+      ops::cpu::attend(work, parts, room);
+    }
+  });
+}
+
+void Decoder::State::feed_forward(const Layer& layer) {
+  if (rows > kSkinnyRows) {
+    multiply_rows(layer.gate, normed.tensor(), gate.tensor(), Output::overwrite);
+    multiply_rows(layer.up, normed.tensor(), up.tensor(), Output::overwrite);
+    for_rows(rows, [&](std::int64_t r) { ops::cpu::gate_row(gate.row(r), up.row(r), config.d_ff); });
+  } else {
+    for_units(layer.gate, config.d_ff, [&](std::int64_t begin, std::int64_t end) {
+      multiply_units(layer.gate, normed.input(), begin, end, gate.output(), Output::overwrite);
+      multiply_units(layer.up, normed.input(), begin, end, up.output(), Output::overwrite);
+      for (std::int64_t r = 0; r < rows; ++r) ops::cpu::gate_row(gate.row(r) + begin, up.row(r) + begin, end - begin);
+    });
+  }
+  multiply(layer.down, gate, hidden, rows, Output::add);
+}
+
+Decoder::Decoder(const model::Transformer& model) {
+  check_model(model);
+  ops::cpu::instruction_set();  // reads CROPE_ISA before the first kernel runs
+  const at::NoGradGuard no_grad;
+  state_ = std::make_unique<State>(model);
+}
+
 Decoder::~Decoder() = default;
 
 const model::ModelConfig& Decoder::config() const {
-  return state_->model.config;
+  return state_->config;
 }
 
 Tensor Decoder::append(std::span<const Chunk> chunks) {
   const at::NoGradGuard no_grad;
-  const model::Transformer& model = state_->model;
-  const model::ModelConfig& config = model.config;
-  std::vector<int64_t> ids, positions;
-  for (const Chunk& chunk : chunks) {
-    const auto n = static_cast<int64_t>(chunk.ids.size());
-    if (n == 0 || chunk.cache->length() + n > config.max_seq_len) {
-      throw Error(fmt::format("a sequence of {} tokens: expected 1 to {} (max_seq_len)", chunk.cache->length() + n,
-                              config.max_seq_len));
-    }
-    chunk.cache->reserve(n);
-    for (int64_t i = 0; i < n; ++i) {
-      ids.push_back(chunk.ids[static_cast<std::size_t>(i)]);
-      positions.push_back(chunk.cache->length() + i);
-      if (ids.back() < 0 || ids.back() >= config.vocab_size) {
-        throw Error(fmt::format("token id {} is outside the vocabulary of {}", ids.back(), config.vocab_size));
-      }
-    }
+  State& state = *state_;
+  state.read_chunks(chunks);
+  state.look_up(chunks);
+  for (std::size_t i = 0; i < state.layers.size(); ++i) {
+    const Layer& layer = state.layers[i];
+    const auto index = static_cast<std::int64_t>(i);
+    state.normalise(layer.attention_norm);
+    state.project_qkv(layer);
+    state.rotate_and_store(layer, index);
+    state.attend(index);
+    multiply(layer.o, state.mixed, state.hidden, state.rows, Output::add);
+    state.normalise(layer.feed_forward_norm);
+    state.feed_forward(layer);
   }
-  const ops::RopeTable table = ops::rope_table(at::tensor(positions, at::kLong), config.qk_width(), config.rope_theta,
-                                               at::TensorOptions(at::kFloat));
-  Tensor h = at::embedding(model.embedding, at::tensor(ids, at::kLong)).to(at::kFloat);
-  for (int64_t layer = 0; layer < config.num_layers; ++layer) {
-    const model::Block& block = model.blocks[static_cast<std::size_t>(layer)];
-    const auto [q_flat, k_flat, v_flat] =
-        model::project(ops::rms_norm(h, block.attention_norm, config.norm_eps), block.attention.qkv);
-    const Tensor q = heads_of(q_flat, block.attention.q_norm, block.attention, table);
-    const Tensor k = heads_of(k_flat, block.attention.k_norm, block.attention, table);
-    const Tensor v = model::split_heads(v_flat.unsqueeze(0), config.num_heads)[0];
-    std::vector<Tensor> outputs;
-    int64_t row = 0;
-    for (const Chunk& chunk : chunks) {
-      const auto n = static_cast<int64_t>(chunk.ids.size());
-      for (int64_t head = 0; head < config.num_heads; ++head) {
-        rows_of(chunk.cache->key_row(layer, head, 0), n, k.size(2)).copy_(k[head].narrow(0, row, n));
-        rows_of(chunk.cache->value_row(layer, head, 0), n, v.size(2)).copy_(v[head].narrow(0, row, n));
-      }
-      outputs.push_back(attend(q.narrow(1, row, n), chunk, layer));
-      row += n;
-    }
-    h = h + model::project(at::cat(outputs), block.attention.o);
-    h = h + model::forward(block.feed_forward, ops::rms_norm(h, block.feed_forward_norm, config.norm_eps));
-  }
-  for (const Chunk& chunk : chunks) chunk.cache->advance(static_cast<int64_t>(chunk.ids.size()));
-  return h;
+  for (const Chunk& chunk : chunks) chunk.cache->advance(static_cast<std::int64_t>(chunk.ids.size()));
+  return state.hidden.tensor();
 }
 
-Tensor Decoder::logits(const Tensor& output, std::span<const std::int64_t> rows) {
+Tensor Decoder::logits(std::span<const std::int64_t> rows) {
   const at::NoGradGuard no_grad;
-  const model::Transformer& model = state_->model;
-  const Tensor index = at::tensor(at::ArrayRef<int64_t>(rows.data(), rows.size()), at::kLong);
-  return at::linear(ops::rms_norm(output.index_select(0, index), model.norm, model.config.norm_eps), model.output);
+  State& state = *state_;
+  const auto count = static_cast<std::int64_t>(rows.size());
+  state.normed.resize(count, state.config.d_model);
+  state.logits.resize(count, state.config.vocab_size, /*gap=*/0);
+  for_rows(count, [&](std::int64_t r) {
+    ops::cpu::normalise_row(state.hidden.row(rows[static_cast<std::size_t>(r)]), data_of(state.norm),
+                            static_cast<float>(state.config.norm_eps), state.config.d_model, state.normed.row(r));
+  });
+  multiply(state.output, state.normed, state.logits, count, Output::overwrite);
+  return state.logits.tensor();
 }
 
 }  // namespace crope::infer

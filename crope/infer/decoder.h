@@ -43,8 +43,8 @@ class Decoder {
   // REQUIRES: no cache is there twice.
   torch::Tensor append(std::span<const Chunk> chunks);
 
-  // Logits [n, V] of the given rows of append's result. Overwritten by the next call.
-  torch::Tensor logits(const torch::Tensor& output, std::span<const std::int64_t> rows);
+  // Logits [n, V], dense, of these rows of append's result. Overwritten by the next call.
+  torch::Tensor logits(std::span<const std::int64_t> rows);
 
  private:
   struct State;

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "crope/base/error.h"
+#include "crope/ops/cpu/row_kernels.h"
 
 namespace crope::infer {
 namespace {
@@ -19,13 +19,6 @@ std::int64_t common_prefix(std::span<const std::int32_t> x, std::span<const std:
   return std::mismatch(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(std::min(x.size(), y.size())), y.begin())
              .first -
          x.begin();
-}
-
-double log_sum_exp(std::span<const float> logits) {
-  const float largest = logits[static_cast<std::size_t>(most_likely(logits))];
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
-  return largest + std::log(sum);
 }
 
 std::vector<TokenProbability> top_of(std::span<const float> logits, std::int64_t count, double normalizer) {
@@ -165,7 +158,7 @@ TokenEvent Engine::take_token(Sequence& sequence, std::span<float> logits) {
   double normalizer = 0;
   std::vector<float> untouched;
   if (top >= 0) {
-    normalizer = log_sum_exp(logits);
+    normalizer = ops::cpu::row_maximum(logits.data(), static_cast<std::int64_t>(logits.size())).log_sum_exp;
     event.top = top_of(logits, top, normalizer);
     untouched.assign(logits.begin(), logits.end());
   }
@@ -214,9 +207,9 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
       rows.push_back(row - 1);
     }
   }
-  const at::Tensor output = decoder_.append(chunks);
+  decoder_.append(chunks);
   if (!rows.empty()) {
-    at::Tensor logits = decoder_.logits(output, rows);
+    at::Tensor logits = decoder_.logits(rows);
     const auto V = static_cast<std::size_t>(logits.size(1));
     auto* data = logits.data_ptr<float>();
     std::vector<TokenEvent> events;

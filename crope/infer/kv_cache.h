@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crope/model/config.h"
+#include "crope/ops/cpu/cached_attention.h"
 
 namespace crope::infer {
 
@@ -24,12 +25,8 @@ CacheShape cache_shape(const model::ModelConfig& config);
 // Bytes that one token takes.
 std::int64_t bytes_per_token(const CacheShape& shape);
 
-// Keys [length, K], turned to their positions, and values [length, Kv] of one head: contiguous rows.
-struct CachePart {
-  const float* keys;
-  const float* values;
-  std::int64_t length;
-};
+// Keys, turned to their positions, and values of one head.
+using CachePart = ops::cpu::KeyValuePart;
 
 // Not copied, forked. One thread at a time writes to a sequence; forks may be read and written beside each other.
 class KvCache {

@@ -1,6 +1,7 @@
 #include "crope/infer/scorer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "crope/base/error.h"
 #include "crope/infer/decoder.h"
 #include "crope/infer/prefix_tree.h"
+#include "crope/ops/cpu/row_kernels.h"
 
 namespace crope::infer {
 namespace {
@@ -139,14 +141,14 @@ class Scorer {
       if (end < place.end) break;
       ready_.pop_back();
     }
-    const at::Tensor output = decoder_.append(chunks);
-    add_scores(output, pieces);
+    decoder_.append(chunks);
+    add_scores(pieces);
     for (const Piece& piece : pieces) {
       if (piece.end == tree_.nodes[piece.node].end) finish(piece.node);
     }
   }
 
-  void add_scores(const at::Tensor& output, const std::vector<Piece>& pieces) {
+  void add_scores(const std::vector<Piece>& pieces) {
     std::vector<Prediction> predictions;
     for (const Piece& piece : pieces) {
       const std::vector<Target>& targets = work_[piece.node].targets;
@@ -164,16 +166,24 @@ class Scorer {
       const std::size_t end = std::min(predictions.size(), begin + kLogitRows);
       rows.clear();
       for (std::size_t i = begin; i < end; ++i) rows.push_back(predictions[i].row);
-      const at::Tensor logits = decoder_.logits(output, rows);
-      const at::Tensor normalizers = at::logsumexp(logits, 1), best = logits.argmax(1);
-      for (std::size_t i = begin; i < end; ++i) {
-        const auto row = static_cast<std::int64_t>(i - begin);
-        for (const Target* target = predictions[i].begin; target != predictions[i].end; ++target) {
-          Score& score = scores_[target->request];
-          score.log_likelihood += static_cast<double>(logits.const_data_ptr<float>()[row * logits.size(1) + target->id]) -
-                                  normalizers.const_data_ptr<float>()[row];
-          score.is_greedy = score.is_greedy && best.const_data_ptr<std::int64_t>()[row] == target->id;
-        }
+      const at::Tensor logits = decoder_.logits(rows);
+      add_predictions(std::span(predictions).subspan(begin, end - begin), logits);
+    }
+  }
+
+  // The scores of a row are summed in the order of positions, by one thread.
+  void add_predictions(std::span<const Prediction> predictions, const at::Tensor& logits) {
+    const std::int64_t V = logits.size(1);
+    const auto* data = logits.const_data_ptr<float>();
+    std::vector<ops::cpu::RowMaximum> rows(predictions.size());
+    at::parallel_for(0, static_cast<std::int64_t>(rows.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) rows[static_cast<std::size_t>(r)] = ops::cpu::row_maximum(data + r * V, V);
+    });
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (const Target* target = predictions[r].begin; target != predictions[r].end; ++target) {
+        Score& score = scores_[target->request];
+        score.log_likelihood += data[static_cast<std::int64_t>(r) * V + target->id] - rows[r].log_sum_exp;
+        score.is_greedy = score.is_greedy && rows[r].index == target->id;
       }
     }
   }

@@ -65,6 +65,16 @@ std::string Utf8Stream::finish() {
   return broken ? std::string(kReplacement) : std::string();
 }
 
+std::size_t valid_utf8_length(std::string_view text) {
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const Character next = first_character(text.substr(length));
+    if (next.kind != Prefix::character) break;
+    length += next.length;
+  }
+  return length;
+}
+
 TextStream::TextStream(std::vector<std::string> stop) : stop_(std::move(stop)) {
   for (std::string& s : stop_) {
     if (s.empty()) throw UsageError("a stop string is empty", "leave it out: nothing would be generated");

@@ -3,23 +3,15 @@
 #include <map>
 
 #include "crope/base/error.h"
-#include "crope/base/random.h"
-#include "crope/model/init.h"
-#include "tests/tensor_checks.h"
+#include "tests/infer/small_model.h"
 
 namespace crope::infer {
 namespace {
 
-model::Transformer small_model(model::Variant variant) {
-  const model::ModelConfig config{.vocab_size = 61, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 24,
-                                  .max_seq_len = 24, .variant = variant};
-  return model::make_random_transformer(config, {.seed = 5, .embedding_std = 0.5});
-}
+using test::small_model;
 
 std::vector<std::int32_t> draw_ids(RandomStream& random, std::size_t count) {
-  std::vector<std::int32_t> ids;
-  for (std::size_t i = 0; i < count; ++i) ids.push_back(static_cast<std::int32_t>(random.below(61)));
-  return ids;
+  return test::draw_ids(random.bits(), count);
 }
 
 // As lm_eval does it: the whole row, log_softmax, the last places.

@@ -1,0 +1,168 @@
+// crope generate: text that continues a prompt.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/generation_flags.h"
+#include "cli/token_ids.h"
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/json.h"
+#include "crope/base/progress.h"
+
+namespace crope::cli {
+namespace {
+
+struct GenerateFlags {
+  GenerationFlags generation;
+  std::string prompt;
+  std::string prompt_file;
+  std::string prompt_ids;
+  std::int64_t n = 1;
+  bool prompt_given = false;
+  bool echo = false;
+  bool json = false;
+};
+
+struct Prompt {
+  std::string text;  // "" where ids were given
+  std::vector<std::int32_t> ids;
+};
+
+std::string read_stdin() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+Prompt read_prompt(const GenerateFlags& flags, const GenerationModel& model) {
+  Prompt prompt;
+  if (!flags.prompt_ids.empty()) {
+    prompt.ids = parse_token_ids(flags.prompt_ids);
+  } else if (flags.prompt_given) {
+    prompt.text = flags.prompt;
+    prompt.ids = model.encode(prompt.text, "--prompt");
+  } else {
+    const bool is_stdin = flags.prompt_file == "-";
+    prompt.text = is_stdin ? read_stdin() : read_file(flags.prompt_file);
+    prompt.ids = model.encode(prompt.text, is_stdin ? "the prompt on standard input" : flags.prompt_file);
+  }
+  if (flags.generation.add_bos || prompt.ids.empty()) {
+    if (!model.begin_token) {
+      throw UsageError(prompt.ids.empty() ? "the prompt is empty" : "--add-bos: this model has no end-of-text token",
+                       "give a prompt of at least one token");
+    }
+    prompt.ids.insert(prompt.ids.begin(), *model.begin_token);
+  }
+  return prompt;
+}
+
+void write_out(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+Json result_json(const Prompt& prompt, const std::vector<infer::Generation>& results,
+                 const infer::Engine::Statistics& s) {
+  Json choices = Json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    choices.push_back({{"index", i},
+                       {"text", results[i].text},
+                       {"ids", results[i].ids},
+                       {"finish_reason", infer::finish_reason_name(results[i].finish)}});
+  }
+  return {{"prompt_tokens", prompt.ids.size()},
+          {"choices", choices},
+          {"new_tokens", s.new_tokens},
+          {"prefill_seconds", s.prefill_seconds},
+          {"decode_seconds", s.decode_seconds},
+          {"decode_tokens_per_second", s.decode_seconds > 0 ? static_cast<double>(s.decoded_tokens) / s.decode_seconds : 0.0}};
+}
+
+// Text of several results that do not come one after the other.
+void print_results(const std::vector<infer::Generation>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    fmt::print("--- {} of {} ({})\n{}\n", i + 1, results.size(), infer::finish_reason_name(results[i].finish),
+               results[i].text);
+  }
+}
+
+void run(const GenerateFlags& flags) {
+  const infer::SamplingOptions sampling = sampling_of(flags.generation);
+  if (flags.n < 1) throw UsageError(fmt::format("--n: expected a number from 1, got {}", flags.n));
+  Log log(stderr);
+  const GenerationModel model = load_generation_model(flags.generation, log);
+  const Prompt prompt = read_prompt(flags, model);
+  const text::Tokenizer* tokenizer = model.tokenizer ? &*model.tokenizer : nullptr;
+
+  std::vector<infer::GenerationRequest> requests;
+  for (std::int64_t i = 0; i < flags.n; ++i) {
+    infer::GenerationRequest request{.prompt = prompt.ids, .max_tokens = flags.generation.max_tokens, .sampling = sampling,
+                                     .stop = flags.generation.stop};
+    request.sampling.seed += static_cast<std::uint64_t>(i);
+    if (!flags.generation.ignore_eos) request.end_token = model.end_token;
+    requests.push_back(std::move(request));
+  }
+
+  const InterruptScope interrupts;
+  const bool streams = flags.n == 1 && !flags.json;
+  std::vector<infer::Generation> results(requests.size());
+  std::size_t shown = 0;
+  infer::Engine engine(model.model, {});
+  {
+    Progress progress(log, {.label = "generate", .unit = "tokens"});
+    infer::generate(engine, tokenizer, requests, {},
+                    {.on_token =
+                         [&](std::size_t, std::int32_t id, std::string_view text) {
+                           throw_if_interrupted();
+                           if (!streams) {
+                             progress.update(progress.done() + 1);
+                             return;
+                           }
+                           if (flags.echo && shown == 0) write_out(prompt.text);
+                           write_out(tokenizer == nullptr ? fmt::format("{} ", id) : std::string(text));
+                           shown += text.size() + 1;
+                           if (tokenizer != nullptr) results[0].text += text;
+                         },
+                     .on_done =
+                         [&](std::size_t index, const infer::Generation& result) {
+                           // What was held back until the end was known.
+                           if (streams) write_out(std::string_view(result.text).substr(results[0].text.size()));
+                           results[index] = result;
+                         }});
+  }
+  if (flags.json) {
+    fmt::print("{}\n", result_json(prompt, results, engine.statistics()).dump());
+  } else if (streams) {
+    write_out("\n");
+  } else {
+    print_results(results);
+  }
+  log.info(speed_line(engine.statistics()));
+}
+
+void declare(Flags& flags) {
+  const auto values = std::make_shared<GenerateFlags>();
+  declare_generation_flags(flags, values->generation);
+  flags.option("--prompt", values->prompt, "Text to continue");
+  flags.option("--prompt-file", values->prompt_file, "A file with the text; - is standard input");
+  flags.option("--prompt-ids", values->prompt_ids, "Token ids, separated by commas: needs no tokenizer");
+  flags.require_one_of({"--prompt", "--prompt-file", "--prompt-ids"});
+  flags.option("--n", values->n, "How many texts, with seeds from --seed on");
+  flags.option("--echo", values->echo, "Print the prompt first");
+  flags.option("--json", values->json, "Print one JSON object: text, ids and finish_reason of each, and times");
+  flags.run([values, flags]() {
+    values->prompt_given = flags.given("--prompt");
+    run(*values);
+  });
+}
+
+}  // namespace
+
+const Command kGenerateCommand = {"generate", "Continue a text",
+                                  "crope generate out/model --prompt \"Once upon a time\" --max-tokens 100", declare};
+
+}  // namespace crope::cli

@@ -1,0 +1,39 @@
+// Working memory: rows of floats that are kept from call to call.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+
+#include "crope/ops/cpu/skinny_product.h"
+
+namespace crope::infer {
+
+class RowBuffer {
+ public:
+  // Makes it [rows, width]; what it held is lost. Memory grows and never shrinks.
+  void resize(std::int64_t rows, std::int64_t width, std::int64_t gap = kGap) {
+    rows_ = rows;
+    width_ = width;
+    stride_ = width + gap;
+    if (!storage_.defined() || storage_.numel() < rows * stride_) storage_ = at::empty({rows * stride_}, at::kFloat);
+    data_ = storage_.data_ptr<float>();
+  }
+
+  float* row(std::int64_t r) const { return data_ + r * stride_; }
+  ops::cpu::InputRows input() const { return {data_, stride_, rows_}; }
+  ops::cpu::OutputRows output() const { return {data_, stride_}; }
+
+  // [rows, width] of the same memory.
+  at::Tensor tensor() const { return storage_.as_strided({rows_, width_}, {stride_, 1}); }
+
+ private:
+  // Rows a power of two apart would fall on the same few lines of the cache.
+  static constexpr std::int64_t kGap = 16;
+
+  at::Tensor storage_;
+  float* data_ = nullptr;
+  std::int64_t rows_ = 0, width_ = 0, stride_ = 0;
+};
+
+}  // namespace crope::infer

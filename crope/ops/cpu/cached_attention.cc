@@ -1,0 +1,164 @@
+#include "crope/ops/cpu/cached_attention.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "crope/ops/cpu/cached_attention.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h: Highway wants it so.
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include "crope/ops/cpu/dot_block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace crope::ops::cpu::HWY_NAMESPACE {
+
+// scores[r * stride + t] = scale q[r] . k[t].
+template <int kKeys, int kQueries>
+HWY_INLINE void score_block(const AttentionTile& tile, const float* keys, std::int64_t row, float* scores,
+                            std::int64_t stride) {
+  float sums[kKeys][kQueries];
+  dot_block<kKeys, kQueries>(keys, tile.K, tile.queries + row * tile.query_stride, tile.query_stride, tile.K, sums);
+  for (int i = 0; i < kKeys; ++i) {
+    for (int j = 0; j < kQueries; ++j) scores[(row + j) * stride + i] = sums[i][j] * tile.scale;
+  }
+}
+
+template <int kKeys>
+HWY_INLINE void score_keys(const AttentionTile& tile, const float* keys, float* scores, std::int64_t stride) {
+  std::int64_t row = 0;
+  for (; row + 4 <= tile.rows; row += 4) score_block<kKeys, 4>(tile, keys, row, scores, stride);
+  for (; row < tile.rows; ++row) score_block<kKeys, 1>(tile, keys, row, scores, stride);
+}
+
+// Scores become exp(score - largest) over the first `count`, 0 behind them up to `end`. Returns 1 / their sum.
+HWY_INLINE float exponentiate(float* scores, std::int64_t count, std::int64_t end) {
+  const Tag d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  Vector largest = hn::Set(d, -INFINITY);
+  std::int64_t t = 0;
+  for (; t + lanes <= count; t += lanes) largest = hn::Max(largest, hn::LoadU(d, scores + t));
+  float maximum = hn::GetLane(hn::MaxOfLanes(d, largest));
+  for (; t < count; ++t) maximum = scores[t] > maximum ? scores[t] : maximum;
+  const Vector offset = hn::Set(d, maximum), lowest = hn::Set(d, -87.0f);
+  Vector sums = hn::Zero(d);
+  for (t = 0; t + lanes <= count; t += lanes) {
+    const Vector e = hn::Exp(d, hn::Max(hn::Sub(hn::LoadU(d, scores + t), offset), lowest));
+    sums = hn::Add(sums, e);
+    hn::StoreU(e, d, scores + t);
+  }
+  float sum = sum_lanes(d, sums);
+  for (; t < count; ++t) sum += scores[t] = std::exp(scores[t] - maximum);
+  for (; t < end; ++t) scores[t] = 0;
+  return 1 / sum;
+}
+
+// Where column `c` of a row of the output stands.
+HWY_INLINE float* output_of(const AttentionTile& tile, std::int64_t row, std::int64_t c) {
+  return tile.out + row * tile.out_stride + (c < tile.Kv / 2 ? c : tile.out_half + c - tile.Kv / 2);
+}
+
+// kRows rows and kVectors vectors of columns from `column` on, summed over all values in registers.
+template <int kRows, int kVectors>
+HWY_INLINE void sum_values(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end,
+                           const float* weights, std::int64_t stride, const float* scales, std::int64_t row,
+                           std::int64_t column) {
+  const Tag d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  Vector sums[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 16
+    for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::Zero(d);
+  }
+  std::int64_t t = 0;
+  for (const KeyValuePart& part : parts) {
+    const float* values = part.values + column;
+    for (std::int64_t i = 0; i < part.length && t < end; ++i, ++t, values += tile.Kv) {
+      Vector row_values[kVectors];
+#pragma GCC unroll 16
+      for (int j = 0; j < kVectors; ++j) row_values[j] = hn::LoadU(d, values + j * lanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const Vector weight = hn::Set(d, weights[(row + r) * stride + t]);
+#pragma GCC unroll 16
+        for (int j = 0; j < kVectors; ++j) sums[r][j] = hn::MulAdd(weight, row_values[j], sums[r][j]);
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    const Vector scale = hn::Set(d, scales[row + r]);
+    for (int j = 0; j < kVectors; ++j) {
+      const std::int64_t c = column + j * lanes;
+      const Vector result = hn::Mul(sums[r][j], scale);
+      if (c + lanes <= tile.Kv / 2 || c >= tile.Kv / 2) {
+        hn::StoreU(result, d, output_of(tile, row + r, c));
+      } else {
+        HWY_ALIGN float lane_values[HWY_MAX_BYTES / sizeof(float)];
+        hn::Store(result, d, lane_values);
+        for (std::int64_t lane = 0; lane < lanes; ++lane) *output_of(tile, row + r, c + lane) = lane_values[lane];
+      }
+    }
+  }
+}
+
+// All columns of kRows rows.
+template <int kRows, int kVectors>
+HWY_INLINE void sum_rows(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end,
+                         const float* weights, std::int64_t stride, const float* scales, std::int64_t row) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag()));
+  std::int64_t column = 0;
+  for (; column + kVectors * lanes <= tile.Kv; column += kVectors * lanes) {
+    sum_values<kRows, kVectors>(tile, parts, end, weights, stride, scales, row, column);
+  }
+  for (; column + lanes <= tile.Kv; column += lanes) {
+    sum_values<kRows, 1>(tile, parts, end, weights, stride, scales, row, column);
+  }
+  for (; column < tile.Kv; ++column) {
+    for (int r = 0; r < kRows; ++r) {
+      float sum = 0;
+      std::int64_t t = 0;
+      for (const KeyValuePart& part : parts) {
+        for (std::int64_t i = 0; i < part.length && t < end; ++i, ++t) {
+          sum += weights[(row + r) * stride + t] * part.values[i * tile.Kv + column];
+        }
+      }
+      *output_of(tile, row + r, column) = sum * scales[row + r];
+    }
+  }
+}
+
+void Attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, float* scores) {
+  const std::int64_t end = tile.visible + tile.rows - 1;  // keys that the last row sees
+  std::int64_t t = 0;
+  for (const KeyValuePart& part : parts) {
+    const std::int64_t length = part.length < end - t ? part.length : end - t;
+    std::int64_t i = 0;
+    for (; i + 3 <= length; i += 3) score_keys<3>(tile, part.keys + i * tile.K, scores + t + i, end);
+    for (; i < length; ++i) score_keys<1>(tile, part.keys + i * tile.K, scores + t + i, end);
+    t += length;
+  }
+  float scales[kMaxAttentionRows];
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    scales[row] = exponentiate(scores + row * end, tile.visible + row, end);
+  }
+  std::int64_t row = 0;
+  for (; row + 4 <= tile.rows; row += 4) sum_rows<4, 2>(tile, parts, end, scores, end, scales, row);
+  for (; row < tile.rows; ++row) sum_rows<1, 8>(tile, parts, end, scores, end, scales, row);
+}
+
+}  // namespace crope::ops::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace crope::ops::cpu {
+
+HWY_EXPORT(Attend);
+
+void attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, float* scores) {
+  HWY_DYNAMIC_DISPATCH(Attend)(tile, parts, scores);
+}
+
+}  // namespace crope::ops::cpu
+#endif

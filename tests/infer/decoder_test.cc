@@ -1,0 +1,180 @@
+#include "crope/infer/decoder.h"
+
+#include <numeric>
+
+#include "crope/base/error.h"
+#include "crope/base/log.h"
+#include "crope/model/model_dir.h"
+#include "crope/model/tensor_file.h"
+#include "crope/ops/cpu/isa.h"
+#include "tests/infer/small_model.h"
+
+namespace crope::infer {
+namespace {
+
+using test::draw_ids;
+using test::small_model;
+using test::uncached_logits;
+using torch::Tensor;
+using Ids = std::vector<std::int32_t>;
+
+constexpr double kTolerance = 1e-4;  // of each logit
+
+void expect_equal_logits(const Tensor& got, const Tensor& expected, const std::string& what = {}) {
+  ASSERT_EQ(got.sizes(), expected.sizes()) << what;
+  EXPECT_LE((got - expected).abs().max().item<double>(), kTolerance) << what;
+}
+
+std::vector<std::int64_t> all_rows(std::size_t count) {
+  std::vector<std::int64_t> rows(count);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+// Logits [T, V] of one sequence that is read `piece` tokens at a time.
+Tensor cached_logits(Decoder& decoder, const Ids& ids, std::size_t piece) {
+  KvCache cache = decoder.make_cache();
+  std::vector<Tensor> logits;
+  for (std::size_t begin = 0; begin < ids.size(); begin += piece) {
+    const std::size_t count = std::min(piece, ids.size() - begin);
+    const std::vector<Chunk> chunks = {{&cache, std::span(ids).subspan(begin, count)}};
+    decoder.append(chunks);
+    logits.push_back(decoder.logits(all_rows(count)).clone());
+  }
+  return at::cat(logits);
+}
+
+class DecoderOfVariant : public testing::TestWithParam<model::VariantTraits> {};
+
+TEST_P(DecoderOfVariant, CachedLogitsAreTheUncachedOnes) {
+  const model::Transformer model = small_model(GetParam().variant, /*max_seq_len=*/70);
+  const Ids ids = draw_ids(1, 70);
+  const Tensor expected = uncached_logits(model, ids);
+  Decoder decoder(model);
+  for (const std::size_t piece : {1, 2, 7, 24, 25, 33, 70}) {
+    expect_equal_logits(cached_logits(decoder, ids, piece), expected, "pieces of " + std::to_string(piece));
+  }
+}
+
+TEST_P(DecoderOfVariant, GoldenLogits) {
+  Log log(nullptr);
+  const auto dir = std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / GetParam().name;
+  const auto golden = formats::SafetensorsFile::open(dir / "golden.safetensors");
+  const Tensor tokens = model::view_tensor(golden, "tokens"), expected = model::view_tensor(golden, "logits");
+  Decoder decoder(model::load_model(dir, log));
+  for (std::int64_t row = 0; row < tokens.size(0); ++row) {
+    const auto* data = tokens.const_data_ptr<std::int64_t>() + row * tokens.size(1);
+    const Ids ids(data, data + expected.size(1));
+    expect_equal_logits(cached_logits(decoder, ids, 1), expected[row], "one at a time");
+    expect_equal_logits(cached_logits(decoder, ids, ids.size()), expected[row], "at once");
+  }
+}
+
+TEST_P(DecoderOfVariant, EveryInstructionSetGivesTheSame) {
+  const model::Transformer model = small_model(GetParam().variant);
+  const Ids ids = draw_ids(2, 24);
+  const Tensor expected = uncached_logits(model, ids);
+  Decoder decoder(model);
+  const std::string before = ops::cpu::instruction_set();
+  for (const std::string& set : ops::cpu::available_instruction_sets()) {
+    ops::cpu::use_instruction_set(set);
+    expect_equal_logits(cached_logits(decoder, ids, 5), expected, set);
+  }
+  ops::cpu::use_instruction_set(before);
+}
+
+// bf16 weights are multiplied exactly as the same numbers in fp32.
+TEST_P(DecoderOfVariant, Bf16WeightsGiveTheLogitsOfTheirValues) {
+  const model::Transformer model = small_model(GetParam().variant, /*max_seq_len=*/40);
+  const Ids ids = draw_ids(3, 40);
+  const Tensor expected = uncached_logits(test::rounded_model(model, at::kFloat), ids);
+  Decoder decoder(test::rounded_model(model, at::kBFloat16));
+  for (const std::size_t piece : {1, 6, 40}) expect_equal_logits(cached_logits(decoder, ids, piece), expected);
+}
+
+TEST_P(DecoderOfVariant, SequencesOfUnequalLengthTogether) {
+  const model::Transformer model = small_model(GetParam().variant);
+  Decoder decoder(model);
+  std::vector<Ids> sequences;
+  std::vector<KvCache> caches;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    sequences.push_back(draw_ids(10 + i, 3 + 4 * i));
+    caches.push_back(decoder.make_cache());
+  }
+  // All but the last token of each, and then the last of all in one step.
+  std::vector<Chunk> prompts, steps;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const std::span<const std::int32_t> ids = sequences[i];
+    prompts.push_back({&caches[i], ids.first(ids.size() - 1)});
+    steps.push_back({&caches[i], ids.last(1)});
+  }
+  decoder.append(prompts);
+  decoder.append(steps);
+  const Tensor together = decoder.logits(all_rows(sequences.size())).clone();
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    EXPECT_EQ(caches[i].length(), static_cast<std::int64_t>(sequences[i].size()));
+    expect_equal_logits(together[static_cast<std::int64_t>(i)], uncached_logits(model, sequences[i])[-1]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllVariants, DecoderOfVariant, testing::ValuesIn(model::kVariants),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// A step of many sequences is bit for bit what each would get alone.
+TEST(Decoder, AStepDoesNotDependOnItsCompany) {
+  const model::Transformer model = small_model(model::Variant::crope_all);
+  Decoder decoder(model);
+  const Ids ids = draw_ids(4, 20);
+  const Tensor alone = cached_logits(decoder, ids, 1);
+  std::vector<KvCache> caches;
+  for (int i = 0; i < 9; ++i) caches.push_back(decoder.make_cache());
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    std::vector<Chunk> chunks;
+    for (KvCache& cache : caches) chunks.push_back({&cache, std::span(ids).subspan(t, 1)});
+    decoder.append(chunks);
+    const Tensor logits = decoder.logits(all_rows(caches.size()));
+    for (std::int64_t r = 0; r < logits.size(0); ++r) EXPECT_TRUE(logits[r].equal(alone[static_cast<std::int64_t>(t)]));
+  }
+}
+
+TEST(Decoder, AForkContinuesFromWhatItShares) {
+  const model::Transformer model = small_model(model::Variant::half_rope_qk);
+  Decoder decoder(model);
+  const Ids common = draw_ids(5, 12), first = draw_ids(6, 7), second = draw_ids(7, 9);
+  KvCache cache = decoder.make_cache();
+  const std::vector<Chunk> start = {{&cache, common}};
+  decoder.append(start);
+  KvCache fork = cache.fork(10), fork_of_fork = fork.fork(4);
+  const std::vector<Chunk> chunks = {{&cache, first}, {&fork, second}, {&fork_of_fork, first}};
+  decoder.append(chunks);
+  const auto last = [](const Ids& prefix, std::size_t length, const Ids& rest) {
+    Ids ids(prefix.begin(), prefix.begin() + static_cast<std::ptrdiff_t>(length));
+    ids.insert(ids.end(), rest.begin(), rest.end());
+    return ids;
+  };
+  const std::vector<std::int64_t> ends = {6, 15, 22};
+  const Tensor logits = decoder.logits(ends);
+  expect_equal_logits(logits[0], uncached_logits(model, last(common, 12, first))[-1]);
+  expect_equal_logits(logits[1], uncached_logits(model, last(common, 10, second))[-1]);
+  expect_equal_logits(logits[2], uncached_logits(model, last(common, 4, first))[-1]);
+}
+
+TEST(Decoder, WhatDoesNotFitIsRefused) {
+  Decoder decoder(small_model(model::Variant::rope, /*max_seq_len=*/8));
+  KvCache cache = decoder.make_cache();
+  const auto append = [&](const Ids& ids) {
+    const std::vector<Chunk> chunks = {{&cache, ids}};
+    decoder.append(chunks);
+  };
+  EXPECT_THROW(append({}), Error);
+  EXPECT_THROW(append(Ids(9, 1)), Error);
+  EXPECT_THROW(append({61}), Error);
+  EXPECT_THROW(append({-1}), Error);
+  append(Ids(8, 1));
+  EXPECT_THROW(append({1}), Error);
+  EXPECT_EQ(cache.length(), 8);
+  EXPECT_THROW(Decoder(test::rounded_model(small_model(model::Variant::rope), at::kDouble)), Error);
+}
+
+}  // namespace
+}  // namespace crope::infer

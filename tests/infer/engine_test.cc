@@ -1,0 +1,205 @@
+#include "crope/infer/engine.h"
+
+#include <map>
+
+#include "crope/base/error.h"
+#include "tests/infer/small_model.h"
+
+namespace crope::infer {
+namespace {
+
+using test::draw_ids;
+using test::small_model;
+using Ids = std::vector<std::int32_t>;
+
+struct Result {
+  Ids ids;
+  FinishReason finish = FinishReason::none;
+};
+
+// Runs the engine until it is idle.
+std::map<std::int64_t, Result> run(Engine& engine) {
+  std::map<std::int64_t, Result> results;
+  for (int steps = 0; !engine.idle(); ++steps) {
+    EXPECT_LT(steps, 1000) << "the engine does not come to an end";
+    engine.step([&](const TokenEvent& event) {
+      results[event.sequence].ids.push_back(event.id);
+      results[event.sequence].finish = event.finish;
+    });
+  }
+  return results;
+}
+
+// Greedy without cache or engine.
+Ids expected_greedy(const model::Transformer& model, Ids ids, std::int64_t count) {
+  Ids made;
+  for (std::int64_t i = 0; i < count; ++i) {
+    made.push_back(static_cast<std::int32_t>(test::uncached_logits(model, ids)[-1].argmax().item<std::int64_t>()));
+    ids.push_back(made.back());
+  }
+  return made;
+}
+
+class EngineOfVariant : public testing::TestWithParam<model::VariantTraits> {};
+
+TEST_P(EngineOfVariant, TogetherAsOneAtATimeAndAsWithoutCache) {
+  const model::Transformer model = small_model(GetParam().variant, 48);
+  std::vector<Ids> prompts;
+  for (std::uint64_t i = 0; i < 9; ++i) prompts.push_back(draw_ids(i, 1 + 3 * i));
+  Engine together(model, {.prefill_tokens = 10});
+  for (const Ids& prompt : prompts) together.admit({.prompt = prompt, .max_tokens = 15});
+  const auto results = run(together);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    Engine alone(model, {});
+    const std::int64_t number = alone.admit({.prompt = prompts[i], .max_tokens = 15});
+    const Ids expected = expected_greedy(model, prompts[i], 15);
+    EXPECT_EQ(run(alone)[number].ids, expected) << "prompt " << i;
+    EXPECT_EQ(results.at(static_cast<std::int64_t>(i)).ids, expected) << "prompt " << i << ", together";
+    EXPECT_EQ(results.at(static_cast<std::int64_t>(i)).finish, FinishReason::length);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllVariants, EngineOfVariant, testing::ValuesIn(model::kVariants),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Engine, PromptsReadInPiecesGiveTheSame) {
+  const model::Transformer model = small_model(model::Variant::crope_qkv, 64);
+  const Ids prompt = draw_ids(1, 50);
+  const Ids expected = expected_greedy(model, prompt, 10);
+  for (const std::int64_t piece : {1, 7, 30, 50, 1000}) {
+    Engine engine(model, {.prefill_tokens = piece});
+    const std::int64_t number = engine.admit({.prompt = prompt, .max_tokens = 10});
+    EXPECT_EQ(run(engine)[number].ids, expected) << piece;
+  }
+}
+
+TEST(Engine, SequencesJoinWhileOthersRun) {
+  const model::Transformer model = small_model(model::Variant::crope_all, 64);
+  const Ids first = draw_ids(1, 5), second = draw_ids(2, 40);
+  Engine engine(model, {.prefill_tokens = 8});
+  std::map<std::int64_t, Ids> got;
+  const auto collect = [&](const TokenEvent& event) { got[event.sequence].push_back(event.id); };
+  const std::int64_t a = engine.admit({.prompt = first, .max_tokens = 20});
+  for (int i = 0; i < 4; ++i) engine.step(collect);
+  EXPECT_EQ(got[a].size(), 4u);
+  const std::int64_t b = engine.admit({.prompt = second, .max_tokens = 10});
+  for (int i = 0; i < 4; ++i) engine.step(collect);
+  EXPECT_EQ(got[a].size(), 8u) << "a long prompt does not stall the others";
+  EXPECT_TRUE(got[b].empty());
+  while (!engine.idle()) engine.step(collect);
+  EXPECT_EQ(got[a], expected_greedy(model, first, 20));
+  EXPECT_EQ(got[b], expected_greedy(model, second, 10));
+}
+
+TEST(Engine, SharedBeginningsAreComputedOnce) {
+  const model::Transformer model = small_model(model::Variant::half_rope_qk, 64);
+  const Ids prompt = draw_ids(1, 30);
+  const Ids expected = expected_greedy(model, prompt, 6);
+  Engine engine(model, {});
+  for (int i = 0; i < 4; ++i) engine.admit({.prompt = prompt, .max_tokens = 6});
+  for (const auto& [number, result] : run(engine)) EXPECT_EQ(result.ids, expected);
+  EXPECT_EQ(engine.statistics().prompt_tokens, 30 + 3);
+  EXPECT_EQ(engine.statistics().shared_tokens, 3 * 29);
+
+  // What ended is kept for a while: here the whole of the first answer.
+  Ids longer = prompt;
+  longer.insert(longer.end(), expected.begin(), expected.begin() + 5);
+  longer.push_back(3);
+  const std::int64_t number = engine.admit({.prompt = longer, .max_tokens = 4});
+  EXPECT_EQ(run(engine)[number].ids, expected_greedy(model, longer, 4));
+  EXPECT_EQ(engine.statistics().prompt_tokens, 33 + 1);
+
+  Engine forgetful(model, {.kept_tokens = 0});
+  for (int i = 0; i < 2; ++i) {
+    forgetful.admit({.prompt = prompt, .max_tokens = 2});
+    run(forgetful);
+  }
+  EXPECT_EQ(forgetful.statistics().shared_tokens, 0);
+}
+
+TEST(Engine, ReasonsToEnd) {
+  const model::Transformer model = small_model(model::Variant::rope, 24);
+  const Ids prompt = draw_ids(1, 10);
+  const Ids greedy = expected_greedy(model, prompt, 15);
+  const auto result = [&](std::int64_t max_tokens, std::optional<std::int32_t> end_token) {
+    Engine engine(model, {});
+    const std::int64_t number = engine.admit({.prompt = prompt, .max_tokens = max_tokens, .end_token = end_token});
+    return run(engine)[number];
+  };
+  EXPECT_EQ(result(5, std::nullopt).finish, FinishReason::length);
+  EXPECT_EQ(result(5, std::nullopt).ids.size(), 5u);
+  // 24 tokens can be read, and the last of them predicts one more.
+  EXPECT_EQ(result(100, std::nullopt).finish, FinishReason::window);
+  EXPECT_EQ(result(100, std::nullopt).ids, greedy);
+  EXPECT_EQ(result(15, std::nullopt).finish, FinishReason::length);
+  const Result ended = result(100, greedy[3]);
+  EXPECT_EQ(ended.finish, FinishReason::end_token);
+  EXPECT_EQ(ended.ids.back(), greedy[3]);
+  EXPECT_LE(ended.ids.size(), 4u);
+  Engine full(model, {});
+  full.admit({.prompt = draw_ids(2, 24), .max_tokens = 3});
+  EXPECT_EQ(run(full)[0].ids.size(), 1u) << "a prompt that fills the window";
+}
+
+TEST(Engine, RemovedSequencesAreGone) {
+  const model::Transformer model = small_model(model::Variant::rope);
+  Engine engine(model, {});
+  const std::int64_t a = engine.admit({.prompt = {1, 2}, .max_tokens = 9});
+  const std::int64_t b = engine.admit({.prompt = {3, 4}, .max_tokens = 9});
+  engine.step([](const TokenEvent&) {});
+  engine.remove(a);
+  engine.remove(a);
+  engine.remove(77);
+  EXPECT_EQ(engine.size(), 1u);
+  const auto results = run(engine);
+  EXPECT_FALSE(results.contains(a));
+  EXPECT_EQ(results.at(b).ids.size(), 8u);
+}
+
+TEST(Engine, LogProbabilitiesAreThoseOfTheModel) {
+  const model::Transformer model = small_model(model::Variant::crope_qk);
+  const Ids prompt = draw_ids(3, 7);
+  const at::Tensor expected = at::log_softmax(test::uncached_logits(model, prompt)[-1].to(at::kDouble), -1);
+  Engine engine(model, {});
+  engine.admit({.prompt = prompt, .max_tokens = 1, .sampling = {.temperature = 2, .repetition_penalty = 1.5},
+                .top_log_probabilities = 5});
+  int events = 0;
+  engine.step([&](const TokenEvent& event) {
+    ++events;
+    ASSERT_TRUE(event.log_probability.has_value());
+    EXPECT_NEAR(*event.log_probability, expected[event.id].item<double>(), 1e-4);
+    ASSERT_EQ(event.top.size(), 5u);
+    const auto [values, ids] = expected.topk(5);
+    for (std::int64_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(event.top[static_cast<std::size_t>(i)].id, ids[i].item<std::int64_t>());
+      EXPECT_NEAR(event.top[static_cast<std::size_t>(i)].log_probability, values[i].item<double>(), 1e-4);
+    }
+  });
+  EXPECT_EQ(events, 1);
+}
+
+TEST(Engine, BadRequestsAreNamed) {
+  const model::Transformer model = small_model(model::Variant::rope);
+  Engine engine(model, {});
+  const auto message = [&](SequenceRequest request) -> std::string {
+    try {
+      engine.admit(std::move(request));
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({.prompt = {}, .max_tokens = 1}), "the prompt is empty");
+  EXPECT_EQ(message({.prompt = Ids(25, 1), .max_tokens = 1}),
+            "a prompt of 25 tokens: this model's window has 24 (max_seq_len)");
+  EXPECT_EQ(message({.prompt = {1, 61}, .max_tokens = 1}),
+            "token 1 of the prompt is 61, outside the vocabulary of 61 (0 to 60)");
+  EXPECT_EQ(message({.prompt = {1}, .max_tokens = 0}), "max_tokens: expected a number from 1, got 0");
+  EXPECT_EQ(message({.prompt = {1}, .max_tokens = 1, .sampling = {.top_p = 2}}),
+            "top-p: expected a number above 0 and at most 1, got 2");
+  EXPECT_TRUE(engine.idle());
+  EXPECT_THROW(Engine(model, {.prefill_tokens = 0}), UsageError);
+}
+
+}  // namespace
+}  // namespace crope::infer

@@ -1,0 +1,90 @@
+#include "crope/infer/kv_cache.h"
+
+#include <gtest/gtest.h>
+
+namespace crope::infer {
+namespace {
+
+constexpr CacheShape kShape = {.layers = 2, .heads = 3, .key_width = 4, .value_width = 6};
+
+// Writes `count` tokens whose numbers tell where they belong.
+void write_tokens(KvCache& cache, std::int64_t count, float mark) {
+  cache.reserve(count);
+  for (std::int64_t layer = 0; layer < kShape.layers; ++layer) {
+    for (std::int64_t head = 0; head < kShape.heads; ++head) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const float value = mark + static_cast<float>(cache.length() + i) + 1000 * static_cast<float>(10 * layer + head);
+        std::fill_n(cache.key_row(layer, head, i), kShape.key_width, value);
+        std::fill_n(cache.value_row(layer, head, i), kShape.value_width, -value);
+      }
+    }
+  }
+  cache.advance(count);
+}
+
+// The first number of every key of a head, without the part that layer and head add.
+std::vector<float> keys_of(const KvCache& cache, std::int64_t layer, std::int64_t head) {
+  std::vector<CachePart> parts;
+  cache.append_parts(layer, head, 0, parts);
+  std::vector<float> keys;
+  for (const CachePart& part : parts) {
+    for (std::int64_t i = 0; i < part.length; ++i) {
+      const float key = part.keys[i * kShape.key_width + kShape.key_width - 1];
+      EXPECT_EQ(part.values[i * kShape.value_width + kShape.value_width - 1], -key);
+      keys.push_back(key - 1000 * static_cast<float>(10 * layer + head));
+    }
+  }
+  return keys;
+}
+
+TEST(KvCache, TokensComeBackInOrder) {
+  KvCache cache(kShape);
+  EXPECT_EQ(cache.length(), 0);
+  cache.reserve(3);
+  write_tokens(cache, 2, 0);
+  write_tokens(cache, 1, 0);
+  write_tokens(cache, 2, 0);  // in a second segment
+  EXPECT_EQ(cache.length(), 5);
+  for (std::int64_t layer = 0; layer < kShape.layers; ++layer) {
+    for (std::int64_t head = 0; head < kShape.heads; ++head) {
+      EXPECT_EQ(keys_of(cache, layer, head), (std::vector<float>{0, 1, 2, 3, 4}));
+    }
+  }
+}
+
+TEST(KvCache, ForksShareAndPart) {
+  KvCache cache(kShape);
+  cache.reserve(10);
+  write_tokens(cache, 4, 0);
+  KvCache fork = cache.fork(3);
+  EXPECT_EQ(fork.length(), 3);
+  EXPECT_EQ(fork.own_bytes(), 0);
+  write_tokens(fork, 2, 100);
+  write_tokens(cache, 1, 0);
+  KvCache grandchild = fork.fork(4);
+  write_tokens(grandchild, 1, 200);
+  EXPECT_EQ(keys_of(cache, 1, 2), (std::vector<float>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(keys_of(fork, 1, 2), (std::vector<float>{0, 1, 2, 103, 104}));
+  EXPECT_EQ(keys_of(grandchild, 0, 1), (std::vector<float>{0, 1, 2, 103, 204}));
+  EXPECT_EQ(cache.fork(0).length(), 0);
+}
+
+TEST(KvCache, AForkOutlivesWhatItSharesWith) {
+  KvCache fork(kShape);
+  {
+    KvCache cache(kShape);
+    write_tokens(cache, 3, 0);
+    fork = cache.fork(2);
+  }
+  EXPECT_EQ(keys_of(fork, 0, 0), (std::vector<float>{0, 1}));
+}
+
+TEST(KvCache, BytesOfATokenOfThePapersModels) {
+  model::ModelConfig config;
+  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * 2 * 1024 * 4);
+  config.variant = model::Variant::half_rope_qk;
+  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * (512 + 1024) * 4);
+}
+
+}  // namespace
+}  // namespace crope::infer
