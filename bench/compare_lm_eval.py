@@ -2,14 +2,14 @@
 """Evaluation speed beside lm_eval's hf model: the same weights, the same items, two threads, one run.
 
     scripts/setup.sh parity
-    .deps/parity/bin/python bench/compare_lm_eval.py --data DIR --gpt2 DIR [--rows hellaswag,mmlu,gsm8k] [--json]
+    .deps/parity/bin/python bench/compare_lm_eval.py --data DIR --gpt2 DIR [--rows hellaswag,mmlu,gsm8k,decode] [--json]
 
 --data is a folder with hellaswag/, mmlu/ and gsm8k/ as `crope eval` takes it; --gpt2 a folder with GPT-2's encoder.json
 and vocab.bpe. The model has the paper's size and random weights; lm_eval sees its export.
 
 Both sides are timed from the loaded model to the finished results, and take turns; figures are medians. lm_eval runs at
 the batch size that is fastest for it on some of the items. Answers are compared: log-likelihoods within 2e-3, generated
-texts letter by letter.
+texts letter by letter. The row decode is bench/decode_bench beside transformers' generate.
 """
 
 import argparse
@@ -29,13 +29,21 @@ sys.path.insert(0, str(ROOT / "tests" / "parity"))
 VOCAB_SIZE = 50304
 PAPER_SHAPE = {"num_layers": 16, "num_heads": 8, "d_model": 1024, "d_ff": 1024}
 
-# Task, items, shots, where the items begin in the file, batch sizes of lm_eval to choose from.
+# Task, items, shots, batch sizes of lm_eval to choose from and the items that they are tried on.
 ROWS = {
     "hellaswag": {"task": "hellaswag", "items": 200, "shots": 0, "batches": [1, 4, 8, 16, 32], "trial_items": 25},
     "mmlu": {"task": "mmlu_world_religions", "items": 64, "shots": 5, "batches": [1, 4, 8, 16], "trial_items": 16},
     "gsm8k": {"task": "gsm8k", "items": 16, "shots": 0, "batches": [4, 8, 16], "trial_items": 16},
 }
 GOALS = {"hellaswag": 2.5, "mmlu": 4.0, "gsm8k": 2.0}
+DECODE_GOALS = {
+    "decode fp32, share of the memory's bandwidth": 0.85,
+    "decode fp32, to transformers' generate": 1.5,
+    "decode fp32, crope_all to rope": 1.2,
+    "decode bf16 weights, to fp32": 1.7,
+    "prefill 512, share of the peak of matrix products": 0.75,
+}
+DECODED_TOKENS = 24  # after a prompt of 64, as decode_bench has it
 
 
 def run_crope(args, *arguments):
@@ -48,10 +56,12 @@ def write_items(source, data):
     for name in ("mmlu/mmlu_test.jsonl", "mmlu/mmlu_dev.jsonl", "gsm8k/test.jsonl", "gsm8k/train.jsonl"):
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_bytes((source / name).read_bytes())
-    lines = (source / "hellaswag" / "hellaswag_val.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (source / "hellaswag" / "hellaswag_val.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
     middle = len(lines) // 2
     (data / "hellaswag").mkdir()
-    (data / "hellaswag" / "hellaswag_val.jsonl").write_text("".join(lines[middle - 100 : middle + 100]), encoding="utf-8")
+    (data / "hellaswag" / "hellaswag_val.jsonl").write_text(
+        "".join(line + "\n" for line in lines[middle - 100 : middle + 100]), encoding="utf-8"
+    )
 
 
 def make_model(args, folder):
@@ -70,8 +80,8 @@ def run_ours(args, row, model, data, out):
     flags += ["--limit", row["items"], "--threads", args.threads, "--log-samples", "--json"]
     result = json.loads(run_crope(args, "eval", model, *flags))
     seconds = float(result["total_evaluation_time_seconds"]) - result["model_loading_seconds"]
-    lines = (out / f"samples_{row['task']}.jsonl").read_text(encoding="utf-8").splitlines()
-    return seconds, [json.loads(line)["resps"] for line in lines]
+    lines = (out / f"samples_{row['task']}.jsonl").read_text(encoding="utf-8").split("\n")
+    return seconds, [json.loads(line)["resps"] for line in lines if line]
 
 
 class Peer:
@@ -85,15 +95,37 @@ class Peer:
             pipes["stderr"] = subprocess.DEVNULL
         self.process = subprocess.Popen(command, env=env, text=True, **pipes)
 
-    def run(self, row, items, batch):
-        request = {"task": row["task"], "shots": row["shots"], "items": items, "batch": batch}
+    def ask(self, request):
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
             if line.startswith("{"):
-                answer = json.loads(line)
-                return answer["seconds"], answer["resps"]
+                return json.loads(line)
         sys.exit("lm_eval ended early; run with --verbose to see why")
+
+    def run(self, row, items, batch):
+        answer = self.ask({"task": row["task"], "shots": row["shots"], "items": items, "batch": batch})
+        return answer["seconds"], answer["resps"]
+
+    def decode(self):
+        """Tokens a second of transformers' generate."""
+        return self.ask({"decode": DECODED_TOKENS})["tokens_per_s"]
+
+
+def decode_speed(model, tokens):
+    """The prompt is read outside of what is timed: the time of many new tokens less that of one."""
+    import torch
+
+    prompt = torch.tensor([[97 + 31 * t for t in range(64)]])
+
+    def seconds(new_tokens):
+        start = time.perf_counter()
+        options = {"min_new_tokens": new_tokens, "max_new_tokens": new_tokens, "do_sample": False}
+        model.generate(prompt, attention_mask=torch.ones_like(prompt), pad_token_id=0, **options)
+        return time.perf_counter() - start
+
+    seconds(2)
+    return tokens / (seconds(1 + tokens) - seconds(1))
 
 
 def serve_peer(args):
@@ -106,6 +138,9 @@ def serve_peer(args):
         model = HFLM(pretrained=str(args.peer), dtype="float32", device="cpu", batch_size=1)
         for line in sys.stdin:
             request = json.loads(line)
+            if "decode" in request:
+                print("\n" + json.dumps({"tokens_per_s": decode_speed(model.model, request["decode"])}), flush=True)
+                continue
             model.batch_size_per_gpu = request["batch"]
             start = time.perf_counter()
             result = lm_eval.simple_evaluate(
@@ -164,6 +199,29 @@ def compare_row(args, name, model, peer, data, out):
     }
 
 
+def compare_decode(args, peer):
+    program = args.crope.parent / "bench" / "decode_bench"
+    ours, theirs = [], []
+    for _ in range(args.rounds):
+        command = [program, "--rounds", "1", "--threads", str(args.threads), "--tokens", str(DECODED_TOKENS), "--json"]
+        result = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        ours.append({model["name"]: model for model in result["models"]})
+        theirs.append(peer.decode())
+
+    def median(model, key):
+        return statistics.median(each[model][key] for each in ours)
+
+    fp32, tied = median("rope fp32", "decode_tokens_per_s"), median("crope_all fp32", "decode_tokens_per_s")
+    values = (
+        median("rope fp32", "share_of_bandwidth"),
+        fp32 / statistics.median(theirs),
+        tied / fp32,
+        median("rope bf16", "decode_tokens_per_s") / fp32,
+        median("rope fp32", "share_of_gemm_peak"),
+    )
+    return {"runs": ours, "transformers_tokens_per_s": theirs, "values": dict(zip(DECODE_GOALS, values))}
+
+
 def compare(args):
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
@@ -171,10 +229,16 @@ def compare(args):
         write_items(args.data, data)
         model, export = make_model(args, scratch)
         peer = Peer(args, export, data, args.gpt2)
-        rows = {name: compare_row(args, name, model, peer, data, scratch / "out") for name in args.rows.split(",")}
+        rows = {}
+        decode = None
+        for name in args.rows.split(","):
+            if name == "decode":
+                decode = compare_decode(args, peer)
+            else:
+                rows[name] = compare_row(args, name, model, peer, data, scratch / "out")
         peer.process.stdin.close()
         peer.process.wait()
-    return {"variant": args.variant, "threads": args.threads, "rounds": args.rounds, "rows": rows}
+    return {"variant": args.variant, "threads": args.threads, "rounds": args.rounds, "rows": rows, "decode": decode}
 
 
 def print_table(result):
@@ -186,13 +250,17 @@ def print_table(result):
             f"{row['task']:<24}{row['items']:>7}{row['num_fewshot']:>7}{ours:>10.1f}{theirs:>11.1f}"
             f"{row['lm_eval_batch_size']:>7}{row['ratio']:>7.2f}x{row['at_least']:>9.1f}x"
         )
+    if result["decode"]:
+        print()
+        for name, value in result["decode"]["values"].items():
+            print(f"{name:<56}{value:>8.2f}{DECODE_GOALS[name]:>10.2f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--gpt2", type=Path, required=True)
-    parser.add_argument("--rows", default=",".join(ROWS))
+    parser.add_argument("--rows", default=",".join([*ROWS, "decode"]))
     parser.add_argument("--variant", default="rope", choices=["rope", "crope_qk", "crope_qkv", "crope_all"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, help="batch size of lm_eval, instead of trying several")

@@ -11,8 +11,8 @@
 namespace crope::eval {
 namespace {
 
-// lm_eval's groups are of version 2.
-constexpr int kGroupVersion = 2;
+// lm_eval's groups are of version 2, which it writes as a string; versions of tasks are numbers.
+constexpr const char* kGroupVersion = "2";
 constexpr const char* kNoError = "N/A";
 
 void add_metric(Json& entry, const Metric& metric) {

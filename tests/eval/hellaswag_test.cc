@@ -54,7 +54,7 @@ TEST(HellaSwag, FewShotExamplesShowTheRightEnding) {
              "\n"
              R"({"activity_label": "A", "ctx_a": "b", "ctx_b": "", "endings": ["x", "y"], "label": 0})");
   const Task task = load_hellaswag(folder.path(), {.num_fewshot = 1});
-  EXPECT_EQ(task.items[0].context, "A: b  x\n\nBaking: How to bake. Mix. Then the cook");
+  EXPECT_EQ(task.items[0].context, "A: b x\n\nBaking: How to bake. Mix. Then the cook");
 }
 
 TEST(HellaSwag, BadRowsNameFileLineAndField) {

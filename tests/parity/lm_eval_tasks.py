@@ -13,7 +13,8 @@ from lm_eval.tasks import TaskManager  # noqa: E402
 
 
 def read_lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    with path.open(encoding="utf-8", newline="\n") as lines:  # splitlines() would also split at U+2028
+        return [json.loads(line) for line in lines]
 
 
 def write_lines(path, rows):
