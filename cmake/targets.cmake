@@ -1,9 +1,9 @@
 # crope_layer(NAME [TORCH] [USES layer...] [LINKS library...])
-#   The layer crope/NAME as a static library crope_NAME. TORCH puts it above the Torch line: it links LibTorch and
-#   shares one precompiled header, which turns 15 s of parsing a file into 2.
+#   The layer crope/NAME as a static library crope_NAME, with _ for / in a name. TORCH puts it above the Torch line: it
+#   links LibTorch and shares one precompiled header, which turns 15 s of parsing a file into 2.
 #
 # crope_test(NAME [TORCH] [USES layer...] [LINKS library...])
-#   tests/NAME/*_test.cc as one program and one entry of ctest.
+#   tests/NAME/*_test.cc as one program NAME_test and one entry of ctest, likewise.
 #
 # crope_bench(NAME [USES layer...])
 #   bench/NAME.cc as a Google Benchmark program.
@@ -34,6 +34,7 @@ endfunction()
 function(crope_layer name)
   cmake_parse_arguments(ARG "TORCH" "" "USES;LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/crope/${name}/*.cc")
+  string(REPLACE "/" "_" name "${name}")
   add_library(crope_${name} STATIC ${sources})
   if(ARG_TORCH)
     crope_above_torch_line(crope_${name})
@@ -45,6 +46,7 @@ endfunction()
 function(crope_test name)
   cmake_parse_arguments(ARG "TORCH" "" "USES;LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cc")
+  string(REPLACE "/" "_" name "${name}")
   add_executable(${name}_test ${sources})
   if(ARG_TORCH)
     crope_above_torch_line(${name}_test)
