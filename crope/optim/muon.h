@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crope/ops/newton_schulz.h"
+#include "crope/ops/newton_schulz_fused.h"
 
 namespace crope::optim {
 
@@ -45,9 +46,21 @@ class Muon {
   const std::vector<MuonMatrix>& matrices() const { return matrices_; }
 
  private:
+  // Of one thread, kept between steps.
+  struct Workspace {
+    ops::NewtonSchulzWorkspace updates;
+    ops::NewtonSchulzWorkspace iteration;
+  };
+
+  bool takes_fused_path(std::size_t i) const;
+  void update(std::size_t i, double lr);
+  void update_fused(std::vector<std::size_t> which, double lr);
+  void update_fused_matrix(std::size_t i, double lr, Workspace& workspace);
+
   std::vector<MuonMatrix> matrices_;
   std::vector<MuonMatrix> momentum_;
   MuonOptions options_;
+  std::vector<Workspace> workspaces_;
 };
 
 // The factor on the learning rate of a matrix with these parts; that of a pair is the factor of its expanded matrix.
