@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxGeneratedTokens = 256;  // what lm_eval's hf model generates where a task names no number
 
-Item make_item(BenchmarkRow row) {
+Item gsm8k_item(BenchmarkRow row) {
   Item item;
   item.context = "Question: " + string_field(row, "question") + "\nAnswer:";
   item.target = string_field(row, "answer");
@@ -19,13 +19,13 @@ Item make_item(BenchmarkRow row) {
   return item;
 }
 
-FewShot make_few_shot(const std::filesystem::path& data, std::int64_t count) {
+FewShot gsm8k_few_shot(const std::filesystem::path& data, std::int64_t count) {
   std::vector<Example> pool;
   std::vector<std::filesystem::path> files;
   if (count > 0) {
     files = require_benchmark_files(data, "gsm8k", Split::examples);
     for (BenchmarkRow& row : read_benchmark_rows(files)) {
-      Item item = make_item(std::move(row));
+      Item item = gsm8k_item(std::move(row));
       pool.push_back({std::move(item.doc), std::move(item.context), std::move(item.target)});
     }
   }
@@ -43,9 +43,9 @@ Task load_gsm8k(const std::filesystem::path& data, const TaskOptions& options) {
             .metrics = {"exact_match"}};
   task.stop = {"Question:", "</s>", "<|im_end|>"};
   task.max_generated_tokens = kMaxGeneratedTokens;
-  FewShot few_shot = make_few_shot(data, options.num_fewshot);
+  FewShot few_shot = gsm8k_few_shot(data, options.num_fewshot);
   for (BenchmarkRow& row : read_benchmark_rows(require_benchmark_files(data, "gsm8k", Split::evaluation))) {
-    Item item = make_item(std::move(row));
+    Item item = gsm8k_item(std::move(row));
     ++task.document_count;
     if (options.limit > 0 && static_cast<std::int64_t>(task.items.size()) == options.limit) continue;
     item.context = few_shot.next(item.doc) + item.context;

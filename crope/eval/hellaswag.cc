@@ -27,7 +27,7 @@ std::string remove_bracketed(std::string_view text) {
   }
 }
 
-Item make_item(BenchmarkRow row) {
+Item hellaswag_item(BenchmarkRow row) {
   const std::string context = string_field(row, "ctx_a") + " " + capitalize(string_field(row, "ctx_b"));
   Item item;
   item.context = clean_hellaswag(string_field(row, "activity_label") + ": " + context);
@@ -43,11 +43,11 @@ Item make_item(BenchmarkRow row) {
 
 std::vector<Item> read_items(const std::vector<std::filesystem::path>& files) {
   std::vector<Item> items;
-  for (BenchmarkRow& row : read_benchmark_rows(files)) items.push_back(make_item(std::move(row)));
+  for (BenchmarkRow& row : read_benchmark_rows(files)) items.push_back(hellaswag_item(std::move(row)));
   return items;
 }
 
-FewShot make_few_shot(const std::filesystem::path& data, std::int64_t count) {
+FewShot hellaswag_few_shot(const std::filesystem::path& data, std::int64_t count) {
   std::vector<Example> pool;
   std::vector<std::filesystem::path> files;
   if (count > 0) {
@@ -74,7 +74,7 @@ Task load_hellaswag(const std::filesystem::path& data, const TaskOptions& option
   if (options.limit > 0 && options.limit < task.document_count) {
     task.items.resize(static_cast<std::size_t>(options.limit));
   }
-  FewShot few_shot = make_few_shot(data, options.num_fewshot);
+  FewShot few_shot = hellaswag_few_shot(data, options.num_fewshot);
   for (Item& item : task.items) item.context = few_shot.next(item.doc) + item.context;
   task.config = {{"task", "hellaswag"},
                  {"dataset_path", "Rowan/hellaswag"},

@@ -79,7 +79,7 @@ RowsBySubject read_by_subject(const std::vector<std::filesystem::path>& files) {
   return rows;
 }
 
-Item make_item(BenchmarkRow row) {
+Item mmlu_item(BenchmarkRow row) {
   const std::vector<std::string> choices = strings_field(row, "choices");
   if (choices.size() != std::size(kLetters)) {
     throw Error(fmt::format("{}: the field 'choices' has {} choices, expected {}", row.where, choices.size(),
@@ -98,10 +98,10 @@ Item make_item(BenchmarkRow row) {
   return item;
 }
 
-FewShot make_few_shot(std::vector<BenchmarkRow> rows, std::int64_t count, const std::string& where) {
+FewShot mmlu_few_shot(std::vector<BenchmarkRow> rows, std::int64_t count, const std::string& where) {
   std::vector<Example> pool;
   for (BenchmarkRow& row : rows) {
-    Item item = make_item(std::move(row));
+    Item item = mmlu_item(std::move(row));
     pool.push_back({std::move(item.doc), item.context, item.choices[static_cast<std::size_t>(item.gold)]});
   }
   return FewShot(std::move(pool), count, Sampler::first, where);
@@ -115,7 +115,7 @@ Task make_task(const std::string& subject, std::vector<BenchmarkRow> rows, FewSh
   const std::string description =
       fmt::format("The following are multiple choice questions (with answers) about {}.\n\n", spaced(subject));
   for (BenchmarkRow& row : rows) {
-    Item item = make_item(std::move(row));
+    Item item = mmlu_item(std::move(row));
     if (options.limit > 0 && static_cast<std::int64_t>(task.items.size()) == options.limit) continue;
     item.context = description + few_shot.next(item.doc) + item.context;
     task.items.push_back(std::move(item));
@@ -175,7 +175,7 @@ std::vector<Task> load_mmlu(const std::filesystem::path& data, const std::vector
   for (const std::string& subject : subjects) {
     if (!rows.contains(subject)) continue;
     const std::string where = fmt::format("{}, subject {}", examples_file, subject);
-    FewShot few_shot = make_few_shot(std::move(examples[subject]), options.num_fewshot, where);
+    FewShot few_shot = mmlu_few_shot(std::move(examples[subject]), options.num_fewshot, where);
     tasks.push_back(make_task(subject, std::move(rows[subject]), std::move(few_shot), options));
   }
   if (tasks.empty()) {

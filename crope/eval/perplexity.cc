@@ -19,7 +19,7 @@ bool is_json_lines(const fs::path& file) {
   return name.find(".jsonl") != std::string::npos || name.find(".ndjson") != std::string::npos;
 }
 
-Item make_item(Json doc, const std::string& text, const std::string& where) {
+Item perplexity_item(Json doc, const std::string& text, const std::string& where) {
   const std::size_t valid = formats::valid_utf8_prefix(text);
   if (valid != text.size()) throw Error(fmt::format("{}: not UTF-8 at byte {}", where, valid + 1));
   if (text.empty()) throw Error(fmt::format("{}: the text is empty", where));
@@ -60,11 +60,11 @@ Task load_perplexity(std::span<const fs::path> files, const TaskOptions& options
     if (is_json_lines(file)) {
       for (const BenchmarkRow& row : read_benchmark_rows(std::span(&file, 1))) {
         const std::string& text = string_field(row, "text");
-        task.items.push_back(make_item({{"text", text}}, text, row.where));
+        task.items.push_back(perplexity_item({{"text", text}}, text, row.where));
       }
     } else {
       const std::string text = read_file(file);
-      task.items.push_back(make_item({{"text", text}}, text, file.string()));
+      task.items.push_back(perplexity_item({{"text", text}}, text, file.string()));
     }
   }
   task.document_count = static_cast<std::int64_t>(task.items.size());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "crope/base/error.h"
+#include "crope/formats/arrow_status.h"
 
 namespace crope::formats {
 namespace fs = std::filesystem;
@@ -22,22 +23,6 @@ namespace {
 
 constexpr std::int64_t kBatchRows = 256;
 constexpr std::int64_t kPageBufferBytes = std::int64_t{1} << 20;
-
-[[noreturn]] void fail(const fs::path& path, std::string_view what) {
-  // Arrow appends its own source lines to some messages.
-  throw Error(fmt::format("{}: {}", path.string(), what.substr(0, what.find('\n'))),
-              "the file is damaged or no Parquet file: fetch or write it again");
-}
-
-void check(const fs::path& path, const arrow::Status& status) {
-  if (!status.ok()) fail(path, status.message());
-}
-
-template <typename T>
-T take(const fs::path& path, arrow::Result<T> result) {
-  check(path, result.status());
-  return std::move(result).ValueUnsafe();
-}
 
 bool holds_strings(const arrow::DataType& type) {
   if (type.id() == arrow::Type::DICTIONARY) {
@@ -83,16 +68,16 @@ struct ParquetColumn::State {
     arrow_properties.set_pre_buffer(false);
     arrow_properties.set_use_threads(false);
     parquet::arrow::FileReaderBuilder builder;
-    check(path, builder.Open(take(path, arrow::io::ReadableFile::Open(path.string())), properties));
+    check_arrow(path, builder.Open(take_arrow(path, arrow::io::ReadableFile::Open(path.string())), properties));
     builder.properties(arrow_properties);
-    check(path, builder.Build(&file));
+    check_arrow(path, builder.Build(&file));
     rows = static_cast<std::uint64_t>(file->parquet_reader()->metadata()->num_rows());
     select(column);
   }
 
   void select(const std::string& column) {
     std::shared_ptr<arrow::Schema> schema;
-    check(path, file->GetSchema(&schema));
+    check_arrow(path, file->GetSchema(&schema));
     const std::shared_ptr<arrow::Field> field = schema->GetFieldByName(column);
     if (field == nullptr) {
       throw Error(fmt::format("{}: there is no column '{}'; there are: {}", path.string(), column,
@@ -104,10 +89,10 @@ struct ParquetColumn::State {
                               field->type()->ToString()));
     }
     const int leaf = file->parquet_reader()->metadata()->schema()->ColumnIndex(column);
-    if (leaf < 0) fail(path, fmt::format("the column '{}' has no data", column));
+    if (leaf < 0) throw_damaged_parquet(path, fmt::format("the column '{}' has no data", column));
     std::vector<int> row_groups(static_cast<std::size_t>(file->num_row_groups()));
     std::iota(row_groups.begin(), row_groups.end(), 0);
-    batches = take(path, file->GetRecordBatchReader(row_groups, {leaf}));
+    batches = take_arrow(path, file->GetRecordBatchReader(row_groups, {leaf}));
   }
 
   std::optional<std::string_view> next() {
@@ -119,13 +104,13 @@ struct ParquetColumn::State {
         if (values.IsValid(at)) return string_at(values, at);
         ++nulls;
       }
-      check(path, batches->ReadNext(&batch));
+      check_arrow(path, batches->ReadNext(&batch));
       row = 0;
       if (batch != nullptr) {
-        check(path, batch->ValidateFull());
+        check_arrow(path, batch->ValidateFull());
         continue;
       }
-      if (rows_read != rows) fail(path, fmt::format("{} rows were announced, {} found", rows, rows_read));
+      if (rows_read != rows) throw_damaged_parquet(path, fmt::format("{} rows were announced, {} found", rows, rows_read));
       return std::nullopt;
     }
   }
@@ -143,7 +128,7 @@ ParquetColumn ParquetColumn::open(const fs::path& path, const std::string& colum
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {  // Parquet reports some damage by its own exceptions
-    fail(path, e.what());
+    throw_damaged_parquet(path, e.what());
   }
   return ParquetColumn(std::move(state));
 }
@@ -154,7 +139,7 @@ std::optional<std::string_view> ParquetColumn::next() {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {
-    fail(state_->path, e.what());
+    throw_damaged_parquet(state_->path, e.what());
   }
 }
 

@@ -12,37 +12,22 @@
 #include <utility>
 
 #include "crope/base/error.h"
+#include "crope/formats/arrow_status.h"
 #include "crope/formats/json_line.h"
 
 namespace crope::formats {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kBatchRows = 256;
-
-[[noreturn]] void fail(const fs::path& path, std::string_view what) {
-  // Arrow appends its own source lines to some messages.
-  throw Error(fmt::format("{}: {}", path.string(), what.substr(0, what.find('\n'))),
-              "the file is damaged or no Parquet file: fetch or write it again");
-}
-
-void check(const fs::path& path, const arrow::Status& status) {
-  if (!status.ok()) fail(path, status.message());
-}
-
-template <typename T>
-T take_value(const fs::path& path, arrow::Result<T> result) {
-  check(path, result.status());
-  return std::move(result).ValueUnsafe();
-}
+constexpr std::int64_t kRowsAtOnce = 256;
 
 // Where a value stands, for messages.
-struct Place {
+struct ColumnPlace {
   const fs::path& path;
   const std::string& column;
 };
 
-Json string_value(const Place& place, std::string_view text) {
+Json string_value(const ColumnPlace& place, std::string_view text) {
   if (valid_utf8_prefix(text) != text.size()) {
     throw Error(fmt::format("{}: the column '{}' holds bytes that are not UTF-8", place.path.string(), place.column));
   }
@@ -54,10 +39,10 @@ Json number_at(const arrow::Array& array, std::int64_t row) {
   return static_cast<const Array&>(array).Value(row);
 }
 
-Json value_at(const Place& place, const arrow::Array& array, std::int64_t row);
+Json value_at(const ColumnPlace& place, const arrow::Array& array, std::int64_t row);
 
 template <typename List>
-Json list_at(const Place& place, const arrow::Array& array, std::int64_t row) {
+Json list_at(const ColumnPlace& place, const arrow::Array& array, std::int64_t row) {
   const auto& list = static_cast<const List&>(array);
   Json values = Json::array();
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(list.value_length(row)); ++i) {
@@ -66,7 +51,7 @@ Json list_at(const Place& place, const arrow::Array& array, std::int64_t row) {
   return values;
 }
 
-Json struct_at(const Place& place, const arrow::StructArray& array, std::int64_t row) {
+Json struct_at(const ColumnPlace& place, const arrow::StructArray& array, std::int64_t row) {
   Json object = Json::object();
   for (int i = 0; i < array.num_fields(); ++i) {
     object[array.struct_type()->field(i)->name()] = value_at(place, *array.field(i), row);
@@ -74,7 +59,7 @@ Json struct_at(const Place& place, const arrow::StructArray& array, std::int64_t
   return object;
 }
 
-Json value_at(const Place& place, const arrow::Array& array, std::int64_t row) {
+Json value_at(const ColumnPlace& place, const arrow::Array& array, std::int64_t row) {
   using arrow::Type;
   if (array.IsNull(row)) return nullptr;
   switch (array.type_id()) {
@@ -124,19 +109,19 @@ Json value_at(const Place& place, const arrow::Array& array, std::int64_t row) {
 
 void read_rows(const fs::path& path, const std::function<void(Json)>& take) {
   parquet::ArrowReaderProperties properties;
-  properties.set_batch_size(kBatchRows);
+  properties.set_batch_size(kRowsAtOnce);
   properties.set_use_threads(false);
   parquet::arrow::FileReaderBuilder builder;
-  check(path, builder.Open(take_value(path, arrow::io::ReadableFile::Open(path.string()))));
+  check_arrow(path, builder.Open(take_arrow(path, arrow::io::ReadableFile::Open(path.string()))));
   builder.properties(properties);
   std::unique_ptr<parquet::arrow::FileReader> file;
-  check(path, builder.Build(&file));
-  const auto batches = take_value(path, file->GetRecordBatchReader());
+  check_arrow(path, builder.Build(&file));
+  const auto batches = take_arrow(path, file->GetRecordBatchReader());
   std::shared_ptr<arrow::RecordBatch> batch;
   while (true) {
-    check(path, batches->ReadNext(&batch));
+    check_arrow(path, batches->ReadNext(&batch));
     if (batch == nullptr) return;
-    check(path, batch->ValidateFull());
+    check_arrow(path, batch->ValidateFull());
     for (std::int64_t row = 0; row < batch->num_rows(); ++row) {
       Json object = Json::object();
       for (int i = 0; i < batch->num_columns(); ++i) {
@@ -156,7 +141,7 @@ void read_parquet_rows(const fs::path& path, const std::function<void(Json)>& ta
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {  // Parquet reports some damage by its own exceptions
-    fail(path, e.what());
+    throw_damaged_parquet(path, e.what());
   }
 }
 

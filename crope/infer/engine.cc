@@ -7,19 +7,11 @@
 #include <chrono>
 
 #include "crope/base/error.h"
+#include "crope/infer/prefix_tree.h"
 #include "crope/ops/cpu/row_kernels.h"
 
 namespace crope::infer {
 namespace {
-
-// A shorter common beginning is not worth a segment of its own.
-constexpr std::int64_t kShortestShared = 8;
-
-std::int64_t common_prefix(std::span<const std::int32_t> x, std::span<const std::int32_t> y) {
-  return std::mismatch(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(std::min(x.size(), y.size())), y.begin())
-             .first -
-         x.begin();
-}
 
 std::vector<TokenProbability> top_of(std::span<const float> logits, std::int64_t count, double normalizer) {
   std::vector<std::int32_t> ids(logits.size());

@@ -4,15 +4,12 @@
 #include <numeric>
 
 namespace crope::infer {
-namespace {
 
 using Input = std::span<const std::int32_t>;
 
 std::int64_t common_prefix(Input x, Input y) {
   return std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first - x.begin();
 }
-
-}  // namespace
 
 // Inputs are taken in lexicographic order, so that what the next one shares with any before it, it shares with the last.
 PrefixTree make_prefix_tree(std::span<const Input> inputs, std::int64_t shortest) {

@@ -8,6 +8,12 @@
 
 namespace crope::infer {
 
+// Beginnings that are shorter are computed again: a tiny chunk of its own costs more.
+inline constexpr std::int64_t kShortestShared = 8;
+
+// How many tokens two sequences begin with alike.
+std::int64_t common_prefix(std::span<const std::int32_t> x, std::span<const std::int32_t> y);
+
 // The tokens at positions [begin, end) of the input `input` and of all inputs below this node.
 struct PrefixNode {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);

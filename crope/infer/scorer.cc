@@ -18,9 +18,6 @@ namespace {
 // Rows of logits that are held at once.
 constexpr std::size_t kLogitRows = 256;
 
-// Beginnings that are shorter are computed again: a tiny chunk of its own costs more.
-constexpr std::int64_t kShortestShared = 8;
-
 // `id` is predicted at `position` of the input, for a request.
 struct Target {
   std::int64_t position;

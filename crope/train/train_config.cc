@@ -76,6 +76,7 @@ void validate(const TrainConfig& c) {
   at_least("keep_checkpoints", c.keep_checkpoints, 0, "0 or more");
   at_least("validate_every", c.validate_every, 0, "0 or more");
   at_least("validation_rows", c.validation_rows, 0, "0 or more");
+  at_least("sample_tokens", c.sample_tokens, 0, "0 or more");
   at_least("seed", c.seed, 0, "0 or more");
   const auto is_share = [](double x) { return x >= 0 && x < 1; };
   require(is_share(c.momentum), "momentum", c.momentum, "0 or more and less than 1");

@@ -44,6 +44,7 @@ struct TrainConfig {
   std::int64_t keep_checkpoints = 3;
   std::int64_t validate_every = 250;
   std::int64_t validation_rows = 64;
+  std::int64_t sample_tokens = 32;
 };
 
 // Whether another value makes another run, or the same run carried out in another way.
@@ -83,6 +84,7 @@ void visit_train_fields(Config& c, const Visit& visit) {
   visit("keep_checkpoints", c.keep_checkpoints, conduct, "How many of the newest stay, beside the best; 0 keeps all");
   visit("validate_every", c.validate_every, conduct, "Steps between validations; 0 never validates");
   visit("validation_rows", c.validation_rows, conduct, "Rows of the fixed validation set; 0 takes all");
+  visit("sample_tokens", c.sample_tokens, conduct, "Tokens of the sample shown at each validation; 0 shows none");
 }
 
 // Throws UsageError naming the field for anything that cannot be trained with. REQUIRES: nothing.

@@ -20,6 +20,7 @@
 #include "crope/train/gemm_peak.h"
 #include "crope/train/metrics_log.h"
 #include "crope/train/run_dir.h"
+#include "crope/train/sample.h"
 #include "crope/train/starting_model.h"
 #include "crope/train/train_state.h"
 #include "crope/train/train_step.h"
@@ -193,8 +194,16 @@ class Trainer {
     }
     metrics_->write(line);
     log_.info(text);
+    show_sample();
     summary_.validation = result;
     validated_step_ = progress_.step;
+  }
+
+  void show_sample() const {
+    if (config_.sample_tokens == 0 || tokenizer_.empty() || !model_->embedding.is_cpu()) return;
+    const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_);
+    const auto seed = static_cast<std::uint64_t>(progress_.step);
+    log_.info("  it writes: " + sample_line(*model_, tokenizer, config_.sample_tokens, seed));
   }
 
   void save() {

@@ -14,13 +14,13 @@ using test::on_every_instruction_set;
 // Sums in double, of numbers of size 1: N terms differ from them by little.
 constexpr double kTolerance = 2e-4;
 
-struct Case {
+struct ProductCase {
   std::int64_t R, M, N;
 };
-const std::vector<Case> kCases = {{1, 1, 1}, {1, 5, 8}, {1, 13, 100}, {2, 7, 33}, {3, 6, 64}, {4, 9, 17}, {5, 4, 1},
+const std::vector<ProductCase> kCases = {{1, 1, 1}, {1, 5, 8}, {1, 13, 100}, {2, 7, 33}, {3, 6, 64}, {4, 9, 17}, {5, 4, 1},
                                   {6, 11, 31}, {7, 3, 255}, {8, 12, 128}, {9, 10, 40}, {16, 8, 65}, {17, 5, 7}};
 
-void check_dense(const Case& c, const void* weights, const std::vector<float>& values, WeightType type) {
+void check_dense(const ProductCase& c, const void* weights, const std::vector<float>& values, WeightType type) {
   const std::int64_t x_stride = c.N + 3, y_stride = c.M + 2;
   const std::vector<float> x = draw_floats("x", c.R * x_stride);
   for (const Output output : {Output::overwrite, Output::add}) {
@@ -43,7 +43,7 @@ void check_dense(const Case& c, const void* weights, const std::vector<float>& v
   }
 }
 
-void check_complex(const Case& c, const void* a, const void* b, const std::vector<float>& a_values,
+void check_complex(const ProductCase& c, const void* a, const void* b, const std::vector<float>& a_values,
                    const std::vector<float>& b_values, WeightType type) {
   const std::int64_t x_stride = 2 * c.N + 1, y_stride = 2 * c.M;
   const std::vector<float> x = draw_floats("x", c.R * x_stride);
@@ -74,7 +74,7 @@ void check_complex(const Case& c, const void* a, const void* b, const std::vecto
 
 TEST(SkinnyProduct, SumsOfProductsOverOddSizes) {
   on_every_instruction_set([] {
-    for (const Case& c : kCases) {
+    for (const ProductCase& c : kCases) {
       const std::vector<float> w = draw_floats("w", c.M * c.N);
       check_dense(c, w.data(), w, WeightType::fp32);
       const test::Bf16Values narrow = draw_bf16("w", c.M * c.N);
@@ -85,7 +85,7 @@ TEST(SkinnyProduct, SumsOfProductsOverOddSizes) {
 
 TEST(SkinnyProduct, ComplexOverOddSizes) {
   on_every_instruction_set([] {
-    for (const Case& c : kCases) {
+    for (const ProductCase& c : kCases) {
       const std::vector<float> a = draw_floats("a", c.M * c.N), b = draw_floats("b", c.M * c.N);
       check_complex(c, a.data(), b.data(), a, b, WeightType::fp32);
       const test::Bf16Values narrow_a = draw_bf16("a", c.M * c.N), narrow_b = draw_bf16("b", c.M * c.N);
