@@ -9,12 +9,12 @@
 namespace crope::eval {
 namespace {
 
-constexpr const char* kRow = R"({"question": "How many?", "answer": "Three.\n#### 3"})";
+constexpr const char* kGsm8kRow = R"({"question": "How many?", "answer": "Three.\n#### 3"})";
 
 TEST(Gsm8k, PromptAndTarget) {
   const test::TemporaryFolder folder;
   std::filesystem::create_directories(folder / "gsm8k");
-  write_file(folder / "gsm8k/test.jsonl", std::string(kRow) + "\n" + kRow);
+  write_file(folder / "gsm8k/test.jsonl", std::string(kGsm8kRow) + "\n" + kGsm8kRow);
   const Task task = load_gsm8k(folder.path(), {.limit = 1});
   EXPECT_EQ(task.document_count, 2);
   ASSERT_EQ(task.items.size(), 1u);
@@ -26,7 +26,7 @@ TEST(Gsm8k, PromptAndTarget) {
 
 TEST(Gsm8k, ExamplesComeFromTheTrainingFile) {
   const test::TemporaryFolder folder;
-  write_file(folder / "test.jsonl", kRow);
+  write_file(folder / "test.jsonl", kGsm8kRow);
   EXPECT_THROW(load_gsm8k(folder.path(), {.num_fewshot = 1}), Error);
   write_file(folder / "train.jsonl", R"({"question": "Q", "answer": "A"})");
   const Task task = load_gsm8k(folder.path(), {.num_fewshot = 1});

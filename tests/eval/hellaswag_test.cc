@@ -9,7 +9,7 @@
 namespace crope::eval {
 namespace {
 
-constexpr const char* kRow =
+constexpr const char* kHellaswagRow =
     R"({"ind": 4, "activity_label": "Baking", "ctx_a": "[header] How to bake [title] Mix.", "ctx_b": "then THE cook", )"
     R"("endings": ["eats [step] it.", "  sleeps.  ", "sings", "runs"], "label": "1"})";
 
@@ -33,7 +33,7 @@ TEST(HellaSwag, CleansTextsAsLmEvalDoes) {
 
 TEST(HellaSwag, MakesPromptsOfRows) {
   const test::TemporaryFolder folder;
-  write_file(folder / "hellaswag_val.jsonl", std::string(kRow) + "\n\n" + kRow + "\n");
+  write_file(folder / "hellaswag_val.jsonl", std::string(kHellaswagRow) + "\n\n" + kHellaswagRow + "\n");
   const Task task = load_hellaswag(folder.path(), {.limit = 1});
   EXPECT_EQ(task.document_count, 2);
   ASSERT_EQ(task.items.size(), 1u);
@@ -47,7 +47,7 @@ TEST(HellaSwag, MakesPromptsOfRows) {
 
 TEST(HellaSwag, FewShotExamplesShowTheRightEnding) {
   const test::TemporaryFolder folder;
-  write_file(folder / "hellaswag_val.jsonl", kRow);
+  write_file(folder / "hellaswag_val.jsonl", kHellaswagRow);
   EXPECT_THROW(load_hellaswag(folder.path(), {.num_fewshot = 1}), Error);  // there is no file of examples
   write_file(folder / "hellaswag_train.jsonl",
              R"({"activity_label": "A", "ctx_a": "b", "ctx_b": "", "endings": ["x", "y"], "label": 0})"
@@ -70,7 +70,7 @@ TEST(HellaSwag, BadRowsNameFileLineAndField) {
       {"{", "JSON"},
   };
   for (const auto& [row, named] : cases) {
-    write_file(folder / "hellaswag_val.jsonl", std::string(kRow) + "\n" + row);
+    write_file(folder / "hellaswag_val.jsonl", std::string(kHellaswagRow) + "\n" + row);
     try {
       load_hellaswag(folder.path(), {});
       ADD_FAILURE() << "accepted " << row;

@@ -24,7 +24,7 @@ void write_table(const fs::path& path, const std::vector<std::shared_ptr<arrow::
   ASSERT_TRUE(file->Close().ok());
 }
 
-std::vector<Json> read_all(const fs::path& path) {
+std::vector<Json> read_every_row(const fs::path& path) {
   std::vector<Json> rows;
   read_parquet_rows(path, [&](Json row) { rows.push_back(std::move(row)); });
   return rows;
@@ -52,7 +52,7 @@ fs::path write_benchmark(const TemporaryFolder& folder) {
 
 TEST(ParquetRows, ListsNumbersAndNulls) {
   const TemporaryFolder folder;
-  const std::vector<Json> rows = read_all(write_benchmark(folder));
+  const std::vector<Json> rows = read_every_row(write_benchmark(folder));
   ASSERT_EQ(rows.size(), 5u);
   EXPECT_EQ(rows[0].dump(), R"({"question":"é0","choices":[],"answer":0})");
   EXPECT_EQ(rows[2].dump(), R"({"question":"é2","choices":["item 0","item 1"],"answer":2})");
@@ -65,9 +65,9 @@ TEST(ParquetRows, DamageIsAnError) {
   const std::string whole = read_file(write_benchmark(folder));
   for (std::size_t length = 0; length < whole.size(); length += 13) {
     write_file(folder / "cut.parquet", whole.substr(0, length));
-    EXPECT_THROW(read_all(folder / "cut.parquet"), Error) << length;
+    EXPECT_THROW(read_every_row(folder / "cut.parquet"), Error) << length;
   }
-  EXPECT_THROW(read_all(folder / "absent.parquet"), Error);
+  EXPECT_THROW(read_every_row(folder / "absent.parquet"), Error);
 }
 
 TEST(ParquetRows, TypesThatNoBenchmarkHas) {
@@ -76,7 +76,7 @@ TEST(ParquetRows, TypesThatNoBenchmarkHas) {
   ASSERT_TRUE(dates.Append(1).ok());
   write_table(folder / "x.parquet", {arrow::field("day", arrow::date32())}, {dates.Finish().ValueOrDie()});
   try {
-    read_all(folder / "x.parquet");
+    read_every_row(folder / "x.parquet");
     FAIL();
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("'day'"), std::string::npos) << e.what();
@@ -84,7 +84,7 @@ TEST(ParquetRows, TypesThatNoBenchmarkHas) {
   arrow::BinaryBuilder bytes;
   ASSERT_TRUE(bytes.Append("\xff").ok());
   write_table(folder / "y.parquet", {arrow::field("b", arrow::binary())}, {bytes.Finish().ValueOrDie()});
-  EXPECT_THROW(read_all(folder / "y.parquet"), Error);
+  EXPECT_THROW(read_every_row(folder / "y.parquet"), Error);
 }
 
 }  // namespace
