@@ -8,7 +8,7 @@ namespace crope::train {
 namespace {
 
 TEST(DryRun, SaysWhatARunTakesAndWritesNothing) {
-  test::TinyRun tiny;
+  TinyRun tiny;
   const DryRun result = dry_run(resolve_job(tiny.request("run")), tiny.log);
   EXPECT_EQ(result.parameters, tiny.run("other", {{"steps", 1}}).parameters);
   EXPECT_GT(result.seconds_per_step, result.optimizer_seconds);

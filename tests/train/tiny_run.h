@@ -11,7 +11,7 @@
 #include "crope/train/trainer.h"
 #include "tests/temporary_folder.h"
 
-namespace crope::train::test {
+namespace crope::train {
 
 inline void write_shard(const std::filesystem::path& path, int tokens, std::uint64_t seed) {
   std::vector<std::int32_t> ids;
@@ -54,7 +54,7 @@ class TinyRun {
   Log log{nullptr};
 
  private:
-  crope::test::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
-}  // namespace crope::train::test
+}  // namespace crope::train

@@ -20,7 +20,7 @@ class TrainJobTest : public testing::Test {
     return "accepted";
   }
 
-  test::TinyRun tiny_;
+  TinyRun tiny_;
 };
 
 TEST_F(TrainJobTest, NothingIsLeftToBeChosen) {

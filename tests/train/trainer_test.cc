@@ -17,7 +17,6 @@ namespace crope::train {
 namespace {
 
 namespace fs = std::filesystem;
-using test::TinyRun;
 
 std::string latest_file(const fs::path& run, const char* name) {
   return read_file(run / kLatestLink / name);
@@ -184,7 +183,7 @@ TEST_F(Trainer, TwoProcessesDoNotTrainOneRun) {
 
 TEST_F(Trainer, OtherDataIsRefused) {
   tiny_.run("run", {{"steps", 4}});
-  test::write_shard(tiny_.data() / "train_000000.bin", 4000, 9);
+  write_shard(tiny_.data() / "train_000000.bin", 4000, 9);
   try {
     tiny_.run("run", {{"steps", 8}});
     FAIL();

@@ -16,15 +16,15 @@ namespace {
 
 using model::Transformer;
 
-Transformer make_model(std::int64_t vocab_size) {
+Transformer make_validated_model(std::int64_t vocab_size) {
   return model::make_random_transformer(
       {.vocab_size = vocab_size, .num_layers = 1, .num_heads = 2, .d_model = 8, .d_ff = 8});
 }
 
 TEST(Validation, IsTheMeanOverAFixedSetHoweverItIsCut) {
-  const test::TinyRun tiny;
+  const TinyRun tiny;
   const data::DataDir data = data::open_data_dir(tiny.data());
-  const Transformer model = make_model(50);
+  const Transformer model = make_validated_model(50);
   const Validation all(data, 50, {.seq_len = 8, .micro_batch_size = 37});
   EXPECT_EQ(all.rows(), 37u);
   const data::TokenRows rows(data.val, 8, 50);
@@ -38,11 +38,11 @@ TEST(Validation, IsTheMeanOverAFixedSetHoweverItIsCut) {
 
 // Where the tokenizer is beside the shards, bytes are counted: with one byte a token, bits per byte are bits per token.
 TEST(Validation, BitsPerByteCountTheBytesOfTheTokens) {
-  const test::TinyRun tiny;
+  const TinyRun tiny;
   text::Vocabulary bytes;
   for (int byte = 0; byte < 256; ++byte) bytes.tokens.emplace_back(1, static_cast<char>(byte));
   text::write_tokenizer_files(tiny.data(), bytes);
-  const Transformer model = make_model(256);
+  const Transformer model = make_validated_model(256);
   const ValidationResult result =
       Validation(data::open_data_dir(tiny.data()), 256, {.seq_len = 8}).run(model);
   ASSERT_TRUE(result.bits_per_byte);
