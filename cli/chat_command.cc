@@ -150,7 +150,7 @@ void run(const ChatFlags& flags) {
   if (engine.statistics().new_tokens > 0) log.info(speed_line(engine.statistics()));
 }
 
-void declare(Flags& flags) {
+void declare_chat(Flags& flags) {
   const auto values = std::make_shared<ChatFlags>();
   values->generation.sampling = {.temperature = 0.8, .top_p = 0.95};
   declare_generation_flags(flags, values->generation);
@@ -161,6 +161,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kChatCommand = {"chat", "Talk with a model, turn by turn", "crope chat out/model --temperature 0.7",
-                              declare};
+                              declare_chat};
 
 }  // namespace crope::cli

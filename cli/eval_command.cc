@@ -65,7 +65,7 @@ void run(EvalFlags flags) {
   log.info(fmt::format("written: {}", (options.out / "results.json").string()));
 }
 
-void declare(Flags& flags) {
+void declare_eval(Flags& flags) {
   const auto values = std::make_shared<EvalFlags>();
   eval::EvaluationOptions& options = values->options;
   flags.positional("dir", values->model, "A model or run directory, with its tokenizer.json");
@@ -89,6 +89,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kEvalCommand = {"eval", "Score a model on benchmarks as lm_eval does",
-                              "crope eval out/run --tasks hellaswag,mmlu,gsm8k --data data/eval --out out/eval", declare};
+                              "crope eval out/run --tasks hellaswag,mmlu,gsm8k --data data/eval --out out/eval", declare_eval};
 
 }  // namespace crope::cli

@@ -144,7 +144,7 @@ void run(const GenerateFlags& flags) {
   log.info(speed_line(engine.statistics()));
 }
 
-void declare(Flags& flags) {
+void declare_generate(Flags& flags) {
   const auto values = std::make_shared<GenerateFlags>();
   declare_generation_flags(flags, values->generation);
   flags.option("--prompt", values->prompt, "Text to continue");
@@ -163,6 +163,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kGenerateCommand = {"generate", "Continue a text",
-                                  "crope generate out/model --prompt \"Once upon a time\" --max-tokens 100", declare};
+                                  "crope generate out/model --prompt \"Once upon a time\" --max-tokens 100", declare_generate};
 
 }  // namespace crope::cli

@@ -17,7 +17,7 @@
 namespace crope::cli {
 namespace {
 
-struct TrainFlags {
+struct TokenizerTrainFlags {
   data::TokenizerTrainingOptions options;
   std::string out;
   std::string format = "auto";
@@ -46,7 +46,7 @@ void print_result(Json first, const std::string& out, const text::Vocabulary& vo
   }
 }
 
-void train(TrainFlags flags) {
+void train(TokenizerTrainFlags flags) {
   Log log(stderr);
   const auto start = std::chrono::steady_clock::now();
   flags.options.format = data::parse_source_format(flags.format);
@@ -60,7 +60,7 @@ void train(TrainFlags flags) {
 }
 
 void declare_tokenizer_train(Flags flags) {
-  const auto values = std::make_shared<TrainFlags>();
+  const auto values = std::make_shared<TokenizerTrainFlags>();
   flags.positional("source", values->options.sources,
                    "Files of text (.txt), of JSON lines (.jsonl, .gz, .zst), of Parquet, or folders of them");
   flags.option("--vocab-size", values->options.vocab_size, "Tokens in all, with special tokens and the 256 bytes");

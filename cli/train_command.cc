@@ -103,7 +103,7 @@ void run_train(const TrainCommandFlags& flags) {
   print_summary(job, summary, flags.json);
 }
 
-void declare(Flags& flags) {
+void declare_train(Flags& flags) {
   const auto values = std::make_shared<TrainCommandFlags>(flags);
   flags.option("--data", values->data, "Data directory (crope data prepare); a run that exists knows its own");
   flags.option("--out", values->out, "Run directory, new or to go on with");
@@ -119,6 +119,6 @@ void declare(Flags& flags) {
 
 const Command kTrainCommand = {"train", "Train a model, or go on with a run that was stopped",
                                "crope train --data data --out runs/crope_all --recipe small_cpu --variant crope_all",
-                               declare};
+                               declare_train};
 
 }  // namespace crope::cli
