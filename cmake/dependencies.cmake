@@ -43,12 +43,16 @@ endfunction()
 crope_root(Torch TORCH_ROOT "LibTorch folder with include/ and lib/; empty takes the wheel in .deps"
   Torch_INCLUDE_DIR Torch_torch_LIBRARY Torch_torch_cpu_LIBRARY Torch_c10_LIBRARY Torch_torch_cuda_LIBRARY
   Torch_c10_cuda_LIBRARY)
-find_path(Torch_INCLUDE_DIR ATen/ATen.h HINTS "${Torch_ROOT}/include" ${_wheel_torch}/include NO_DEFAULT_PATH)
+set(_torch "${Torch_ROOT}")
+if(NOT _torch)
+  set(_torch "${_wheel_torch}")
+endif()
+find_path(Torch_INCLUDE_DIR ATen/ATen.h HINTS "${_torch}/include" NO_DEFAULT_PATH)
 foreach(_name torch torch_cpu c10 torch_cuda c10_cuda)
-  find_library(Torch_${_name}_LIBRARY ${_name} HINTS "${Torch_ROOT}/lib" ${_wheel_torch}/lib NO_DEFAULT_PATH)
+  find_library(Torch_${_name}_LIBRARY ${_name} HINTS "${_torch}/lib" NO_DEFAULT_PATH)
 endforeach()
 if(NOT Torch_INCLUDE_DIR OR NOT Torch_torch_cpu_LIBRARY)
-  message(FATAL_ERROR "LibTorch was not found in '${Torch_ROOT}' or '${CROPE_DEPS}/venv'.\n"
+  message(FATAL_ERROR "LibTorch was not found in Torch_ROOT '${Torch_ROOT}', or, when that is empty, in '${CROPE_DEPS}/venv'.\n"
                       "Run scripts/setup.sh, or give -DTorch_ROOT=<folder with include/ and lib/>.")
 endif()
 
