@@ -67,6 +67,8 @@ def write_items(source, data):
 def make_model(args, folder):
     from eval_models import add_tokenizer, write_random_model
 
+    if (folder / "hf").exists():
+        return folder / "model", folder / "hf"
     files = ["--vocab", args.gpt2 / "encoder.json", "--merges", args.gpt2 / "vocab.bpe"]
     run_crope(args, "tokenizer", "import", *files, "--out", folder / "tokenizer")
     model = write_random_model(folder / "model", args.variant, VOCAB_SIZE, seed=1, **PAPER_SHAPE)
@@ -227,7 +229,7 @@ def compare(args):
         scratch = Path(scratch)
         data = scratch / "data"
         write_items(args.data, data)
-        model, export = make_model(args, scratch)
+        model, export = make_model(args, args.work or scratch)
         peer = Peer(args, export, data, args.gpt2)
         rows = {}
         decode = None
@@ -265,6 +267,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, help="batch size of lm_eval, instead of trying several")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--work", type=Path, help="folder to keep the model in, for further runs")
     parser.add_argument("--crope", type=Path, default=ROOT / "build" / "release" / "crope")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="show what lm_eval says")

@@ -94,6 +94,7 @@ std::vector<fs::path> find_benchmark_files(const fs::path& data, std::string_vie
 std::vector<fs::path> require_benchmark_files(const fs::path& data, std::string_view benchmark, Split split) {
   std::vector<fs::path> found = find_benchmark_files(data, benchmark, split);
   if (!found.empty()) return found;
+  if (!fs::exists(data)) throw Error(fmt::format("{}: there is no such folder of benchmark files", data.string()));
   const char* what = split == Split::evaluation ? "questions" : "few-shot examples";
   throw Error(fmt::format("{}: there are no {} of {}", data.string(), what, benchmark),
               fmt::format("put one of these into {}: {}", (data / benchmark).string(),

@@ -75,6 +75,10 @@ class Runner {
       }
     }
     score_wave();
+    if (cut_ > 0) {
+      log_.info(fmt::format("eval: {} items are longer than the window of {} tokens and were scored without their beginning",
+                            cut_, model_.config.max_seq_len));
+    }
     if (reused_ > 0) log_.info(fmt::format("eval: {} items were found in {}", reused_, options_.journal.string()));
     return std::move(responses_);
   }
@@ -90,13 +94,17 @@ class Runner {
   }
 
   void add_choices(std::size_t t) {
+    const auto window = static_cast<std::size_t>(model_.config.max_seq_len);
     for (std::size_t i = 0; i < tasks_[t].items.size(); ++i) {
       const Item& item = tasks_[t].items[i];
       Part part{.task = t, .item = i};
+      bool fits = true;
       for (const std::string& choice : item.choices) {
         part.requests.push_back(encode_pair(tokenizer_, item.context, kTargetDelimiter + choice, options_.bos));
         check(part.requests.back(), item_name(t, i));
+        fits = fits && part.requests.back().context.size() + part.requests.back().continuation.size() <= window + 1;
       }
+      cut_ += !fits;
       add_part(std::move(part));
       if (wave_tokens_ >= kWaveTokens) score_wave();
     }
@@ -278,7 +286,7 @@ class Runner {
   std::vector<Part> wave_;
   std::size_t wave_tokens_ = 0;
   std::map<std::pair<std::size_t, std::size_t>, Text> texts_;  // rolling texts that are being scored, by task and item
-  std::uint64_t done_ = 0, reused_ = 0;
+  std::uint64_t done_ = 0, reused_ = 0, cut_ = 0;
 };
 
 }  // namespace

@@ -1,12 +1,17 @@
 """lm_eval's own task files on local data: nothing is fetched."""
 
+import atexit
 import collections
 import json
 import os
 import pathlib
 import shutil
+import tempfile
 
-os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+# Read when the packages are imported. What `datasets` converts is thrown away at the end.
+cache = tempfile.mkdtemp(prefix="crope_datasets_")
+atexit.register(shutil.rmtree, cache, ignore_errors=True)
+os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", HF_DATASETS_CACHE=cache, TOKENIZERS_PARALLELISM="false")
 
 import lm_eval  # noqa: E402
 from lm_eval.tasks import TaskManager  # noqa: E402
