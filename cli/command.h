@@ -13,10 +13,13 @@ struct Command {
   void (*declare)(Flags& flags);
 };
 
+extern const Command kAnalyzeCommand;
+extern const Command kExamplesCommand;
 extern const Command kExportCommand;
 extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;
+extern const Command kReportCommand;
 extern const Command kScoreCommand;
 extern const Command kDataCommand;
 extern const Command kTokenizerCommand;

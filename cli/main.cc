@@ -23,7 +23,8 @@ constexpr int kUsage = 2;
 
 const std::array kCommands = {
     &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kDataCommand,   &cli::kScoreCommand,
-    &cli::kInfoCommand,   &cli::kExportCommand,    &cli::kImportCommand,
+    &cli::kInfoCommand,   &cli::kExportCommand,    &cli::kImportCommand, &cli::kExamplesCommand,
+    &cli::kAnalyzeCommand, &cli::kReportCommand,
 };
 
 int report(int status, const std::string& message, const std::string& hint) {

@@ -20,7 +20,7 @@ Figure heat_map(const HeatMap& map) {
       "set title {} offset 0,-0.4\nunset grid\nunset key\nset border 15 {}\nset xrange [-0.5:{}]\nset yrange [{}:-0.5]\n"
       "unset xtics\nset ytics scale 0 font ',11'\n"
       "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
-      gnuplot_text(map.title), line_color(Color::shade), double(columns) - 0.5, double(rows) - 0.5, double(left) / map.width,
+      gnuplot_text(map.title), line_color(Color::shade), std::max(1.0, double(columns)) - 0.5, std::max(1.0, double(rows)) - 0.5, double(left) / map.width,
       1 - 10.0 / map.width, 1 - 34.0 / map.height, 10.0 / map.height);
   if (map.row_labels.empty()) {
     commands += "unset ytics\n";
