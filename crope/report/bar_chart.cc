@@ -9,14 +9,7 @@ namespace crope::report {
 namespace {
 
 constexpr int kRowHeight = 30;
-constexpr int kCharacterWidth = 8;  // of the 14-pixel font, on the generous side
 constexpr double kHalfBar = 0.34;
-
-// Characters, not bytes.
-int text_width(const std::string& text) {
-  const auto letters = std::ranges::count_if(text, [](unsigned char c) { return (c & 0xC0) != 0x80; });
-  return static_cast<int>(letters) * kCharacterWidth;
-}
 
 struct Frame {
   std::string commands;
@@ -51,9 +44,10 @@ std::string rectangle(double from, double to, int row, const std::string& style)
                      row - kHalfBar, to, row + kHalfBar, style);
 }
 
-std::string end_text(const std::string& text, double x, int row) {
-  return text.empty() ? "" : fmt::format("set label {} at first {:.9g}, first {} left offset char 0.7,0 textcolor rgb {}\n",
-                                         gnuplot_text(text), x, row, gnuplot_text(row_of(Color::ink).light));
+// `at` is "first 3.5" or "graph 1".
+std::string end_text(const std::string& text, const std::string& at, int row) {
+  return text.empty() ? "" : fmt::format("set label {} at {}, first {} left offset char 0.7,0 textcolor rgb {}\n",
+                                         gnuplot_text(text), at, row, gnuplot_text(row_of(Color::ink).light));
 }
 
 std::string reference_line(std::optional<double> reference, const std::string& text) {
@@ -92,7 +86,7 @@ Figure bar_chart(const BarChart& chart) {
       commands += fmt::format("set arrow from first {:.9g}, first {} to first {:.9g}, first {} heads size screen 0.008,90 front lw 1.4 {}\n",
                               std::max(0.0, bar.value - bar.error), row, bar.value + bar.error, row, line_color(Color::ink));
     }
-    commands += end_text(bar.text, bar.value + bar.error, row);
+    commands += end_text(bar.text, "graph 1", row);
     alt += fmt::format(" {} {};", bar.label, bar.text);
   }
   commands += reference_line(chart.reference, chart.reference_text) + "plot NaN notitle\n";
@@ -108,7 +102,7 @@ Figure stacked_bar_chart(const StackedBarChart& chart) {
   }
   if (!(x_max > 0)) x_max = 1;
   const bool axis = !chart.x_format.empty();
-  Frame made = frame(chart.title, chart.bars, x_max, chart.width, (axis ? 30 : 12) + (chart.legend.empty() ? 0 : 26));
+  Frame made = frame(chart.title, chart.bars, x_max, chart.width, (axis ? 30 : 12) + legend_height(chart.legend, chart.width));
   std::string& commands = made.commands;
   commands += axis ? fmt::format("set xtics format {} scale 0.4\nset border 3\n", gnuplot_text(chart.x_format)) : "unset xtics\n";
   std::string alt = chart.title + ":";
@@ -120,21 +114,11 @@ Figure stacked_bar_chart(const StackedBarChart& chart) {
       commands += rectangle(x, x + part.value, row, fill_style(part.color, part.transparency) + " fs solid noborder");
       x += part.value;
     }
-    commands += end_text(bar.text, x, row);
+    commands += end_text(bar.text, fmt::format("first {:.9g}", x), row);
     alt += fmt::format(" {} {};", bar.label, bar.text);
   }
   commands += reference_line(chart.reference, "");
-  if (!chart.legend.empty()) {
-    commands += fmt::format("set key at screen 0.5,{:.4f} center horizontal Left reverse samplen 0.8\n", 14.0 / made.height);
-    std::string parts;
-    for (const LegendEntry& entry : chart.legend) {
-      parts += fmt::format("{}NaN with boxes fs solid noborder {} title {}", parts.empty() ? "plot " : ", ",
-                           fill_style(entry.color, entry.transparency), gnuplot_text(entry.label));
-    }
-    commands += parts + "\n";
-  } else {
-    commands += "plot NaN notitle\n";
-  }
+  commands += legend(chart.legend, chart.width, made.height).commands + "plot NaN notitle\n";
   return {.name = chart.name, .width = chart.width, .height = made.height, .commands = commands, .alt = alt};
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crope/report/figure.h"
+#include "crope/report/legend.h"
 
 namespace crope::report {
 
@@ -13,7 +13,7 @@ struct Bar {
   std::string label;
   double value;
   double error = 0;  // drawn to both sides
-  std::string text;  // at the end of the bar
+  std::string text;  // to the right, in line with the others
   Color color = Color::ink;
   bool hollow = false;
 };
@@ -24,7 +24,7 @@ struct BarChart {
   std::vector<Bar> bars;
   std::optional<double> reference;  // a dotted line, such as chance
   std::string reference_text;
-  int width = 460;
+  int width = 420;
 };
 
 Figure bar_chart(const BarChart& chart);
@@ -41,12 +41,6 @@ struct StackedBar {
   std::string text;
 };
 
-struct LegendEntry {
-  std::string label;
-  Color color;
-  double transparency = 0;
-};
-
 struct StackedBarChart {
   std::string name;
   std::string title;
@@ -55,7 +49,7 @@ struct StackedBarChart {
   std::optional<double> reference;
   std::optional<double> x_max;
   std::string x_format;  // gnuplot's, of the tics below; empty: no axis
-  int width = 520;
+  int width = 450;
 };
 
 Figure stacked_bar_chart(const StackedBarChart& chart);

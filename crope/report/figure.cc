@@ -159,7 +159,7 @@ DrawnFigure draw(const Figure& figure, const fs::path& dir) {
   standalone.insert(standalone.find('>') + 1, "<style>" + palette_css() + std::string(kFontCss) + "</style>");
   write_file(dir / (figure.name + ".svg"), "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + standalone);
   write_file(dir / (figure.name + ".png"), read_file(folder / "figure.png"));
-  return {.name = figure.name, .svg = svg, .alt = figure.alt};
+  return {.name = figure.name, .width = figure.width, .svg = svg, .alt = figure.alt};
 }
 
 }  // namespace crope::report

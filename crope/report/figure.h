@@ -20,6 +20,7 @@ struct Figure {
 
 struct DrawnFigure {
   std::string name;
+  int width;
   std::string svg;  // to stand inside a page that has palette_css()
   std::string alt;
 };

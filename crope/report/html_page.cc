@@ -28,7 +28,8 @@ code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mon
 p code,td code,figcaption code{background:var(--band);padding:.08em .3em;border-radius:4px;overflow-wrap:anywhere}
 pre{background:var(--band);border:1px solid var(--line);border-radius:8px;padding:.8rem 1rem;overflow-x:auto;line-height:1.45;white-space:pre-wrap;overflow-wrap:anywhere}
 figure{margin:1.1rem 0 1.5rem}
-.row{display:grid;gap:1rem 1.6rem;align-items:start}
+.row{display:flex;flex-wrap:wrap;gap:1rem 1.6rem;align-items:flex-start}
+.row>div{min-width:0}
 .row svg{display:block;width:100%;height:auto;overflow:visible}
 .row svg text,.row svg tspan{font-family:inherit}
 figcaption,caption{color:var(--soft);font-size:.9rem;line-height:1.5;max-width:46rem;text-align:left}
@@ -85,10 +86,10 @@ std::string block_html(const Prose& prose) {
 }
 
 std::string block_html(const FigureRow& row) {
-  std::string html = fmt::format(
-      "<figure><div class=\"row\" style=\"grid-template-columns:repeat(auto-fit,minmax(min(100%,{}px),1fr))\">\n",
-      row.narrowest);
-  for (const DrawnFigure& figure : row.figures) html += "<div>" + figure.svg + "</div>\n";
+  std::string html = "<figure><div class=\"row\">\n";
+  for (const DrawnFigure& figure : row.figures) {
+    html += fmt::format("<div style=\"flex:1 1 {}px;max-width:{}px\">{}</div>\n", std::min(row.narrowest, figure.width), figure.width * 5 / 4, figure.svg);
+  }
   return html + "</div><figcaption>" + inline_html(row.caption) + "</figcaption></figure>\n";
 }
 

@@ -8,17 +8,7 @@
 namespace crope::report {
 namespace {
 
-const char* dash_pattern(Dash dash) {
-  switch (dash) {
-    case Dash::dashed:
-      return "dt (7,4)";
-    case Dash::dotted:
-      return "dt (2,3)";
-    case Dash::solid:
-      break;
-  }
-  return "dt solid";
-}
+constexpr int kBelowAxis = 52;  // pixels of tics and label
 
 struct Extent {
   double low = INFINITY, high = -INFINITY;
@@ -56,7 +46,7 @@ std::string tics_command(const char* axis, const Extent& extent, double count) {
 }
 
 // The blocks of data, and the plot command that draws them.
-std::string plot_commands(const std::vector<Series>& series, const std::string& prefix, bool titled, double line_width) {
+std::string plot_commands(const std::vector<Series>& series, const std::string& prefix, double line_width) {
   std::string blocks, parts;
   for (std::size_t i = 0; i < series.size(); ++i) {
     const Series& each = series[i];
@@ -65,36 +55,45 @@ std::string plot_commands(const std::vector<Series>& series, const std::string& 
     if (rows.empty()) continue;
     const std::string name = fmt::format("{}{}", prefix, i);
     blocks += data_block(name, rows);
-    const bool named = titled && !each.label.empty();
-    parts += fmt::format("{}${} using 1:2 with {} {} {} lw {} {}", parts.empty() ? "plot " : ", \\\n  ", name,
+    parts += fmt::format("{}${} using 1:2 with {} {} {} lw {} notitle", parts.empty() ? "plot " : ", \\\n  ", name,
                          each.marked ? "linespoints pt 7 ps 0.45" : "lines", line_color(each.color),
-                         dash_pattern(each.dash), line_width, named ? "title " + gnuplot_text(each.label) : "notitle");
+                         dash_pattern(each.dash), line_width);
   }
   return blocks + (parts.empty() ? "plot NaN notitle" : parts) + "\n";
 }
 
-std::string inset_commands(const Inset& inset) {
+// `bottom` is where it ends, as a share of the figure's height.
+std::string inset_commands(const Inset& inset, double bottom) {
   const Extent x = extent_of(inset.series, true), y = extent_of(inset.series, false);
   return fmt::format(
-             "unset key\nunset logscale\nunset xlabel\nunset ylabel\nunset arrow\n"
-             "set origin 0.44,0.5\nset size 0.55,0.42\nset lmargin 6\nset rmargin 1\nset tmargin 1.4\nset bmargin 1.8\n"
+             "unset logscale\nunset xlabel\nunset ylabel\nunset arrow\nunset label\n"
+             "set lmargin at screen 0.48\nset rmargin at screen 0.965\nset tmargin at screen 0.83\nset bmargin at screen {:.4f}\n"
              "set border 15 {}\nset xtics font ',11' offset 0,0.3\nset ytics font ',11'\nset title {} font ',12' offset 0,-0.7\n",
-             line_color(Color::grid), gnuplot_text(inset.title)) +
+             bottom, line_color(Color::grid), gnuplot_text(inset.title)) +
          range_command("xrange", x, 0) + range_command("yrange", y, 0.08) + tics_command("xtics", x, 2.5) +
          tics_command("ytics", y, 3) +
-         plot_commands(inset.series, "i", /*titled=*/false, 1.6);
+         plot_commands(inset.series, "i", 1.6);
 }
 
 }  // namespace
 
 Figure line_chart(const LineChart& chart) {
-  std::string commands = fmt::format("set title {}\nset xlabel {}\nset ylabel {}\n", gnuplot_text(chart.title),
-                                     gnuplot_text(chart.x_label), gnuplot_text(chart.y_label));
-  commands += chart.legend ? "set key bmargin center horizontal Left reverse maxcols 3\n" : "unset key\n";
+  std::vector<LegendEntry> entries;
+  for (const Series& each : chart.series) {
+    if (chart.legend && !each.label.empty()) entries.push_back({.label = each.label, .color = each.color, .dash = each.dash});
+  }
+  const Legend foot = legend(entries, chart.width, chart.height);
+  const double bottom = static_cast<double>(foot.height + kBelowAxis) / chart.height;
+  std::string commands = fmt::format(
+      "set title {} offset 0,-0.3\nset xlabel {} offset 0,0.4\nset ylabel {} offset 0.8,0\nunset key\n"
+      "set lmargin at screen {:.4f}\nset rmargin at screen 0.97\nset tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
+      gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), 66.0 / chart.width, 1 - 36.0 / chart.height, bottom);
+  commands += foot.commands;
   if (chart.log_x) {
     commands += "set logscale x 2\nset format x '%.0f'\n";
   } else {
-    commands += range_command("xrange", extent_of(chart.series, true), 0);
+    const Extent x = extent_of(chart.series, true);
+    commands += range_command("xrange", x, 0) + tics_command("xtics", x, 4);
   }
   commands += chart.y_range ? fmt::format("set yrange [{}:{}]\n", chart.y_range->first, chart.y_range->second)
                             : range_command("yrange", extent_of(chart.series, false), 0.04);
@@ -103,8 +102,8 @@ Figure line_chart(const LineChart& chart) {
                             *chart.reference, line_color(Color::muted));
   }
   if (chart.inset) commands += "set multiplot\n";
-  commands += plot_commands(chart.series, "s", chart.legend, 2);
-  if (chart.inset) commands += inset_commands(*chart.inset);
+  commands += plot_commands(chart.series, "s", 2);
+  if (chart.inset) commands += inset_commands(*chart.inset, bottom + 0.46 * (1 - 36.0 / chart.height - bottom));
   std::string alt = chart.title + ": " + chart.y_label + " against " + chart.x_label;
   for (const Series& each : chart.series) {
     if (!each.label.empty()) alt += (&each == &chart.series.front() ? ", for " : ", ") + each.label;

@@ -6,11 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "crope/report/figure.h"
+#include "crope/report/legend.h"
 
 namespace crope::report {
-
-enum class Dash { solid, dashed, dotted };
 
 using Points = std::vector<std::pair<double, double>>;
 
@@ -37,7 +35,7 @@ struct LineChart {
   std::optional<double> reference;              // a dotted level
   std::optional<Inset> inset;                   // in the upper right corner
   bool legend = true;
-  int width = 520, height = 380;
+  int width = 450, height = 400;
 };
 
 Figure line_chart(const LineChart& chart);

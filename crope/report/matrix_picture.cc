@@ -24,7 +24,7 @@ std::string cell(double x, double y, const std::string& text, Color color) {
 
 std::string blank_axes(double x_low, double x_high, double y_low, double y_high) {
   return fmt::format("unset border\nunset tics\nunset grid\nunset key\nset xrange [{}:{}]\nset yrange [{}:{}]\n"
-                     "set lmargin 1\nset rmargin 1\nset tmargin 2.6\nset bmargin 2.2\n",
+                     "set lmargin 0.5\nset rmargin 0.5\nset tmargin 2.2\nset bmargin 2\n",
                      x_low, x_high, y_low, y_high);
 }
 
@@ -44,7 +44,7 @@ Figure matrix_picture(const MatrixPicture& picture) {
       commands += cell(place(j), place(i), picture.entries[i][j].text, picture.entries[i][j].color);
     }
   }
-  commands += fmt::format("set label '·' at {:.3f},{:.3f} center textcolor rgb {}\n", place(columns) + 0.35, height / 2,
+  commands += fmt::format("set label '·' at {:.3f},{:.3f} center font ',22' textcolor rgb {}\n", place(columns) + 0.35, height / 2,
                           gnuplot_text(row_of(Color::ink).light));
   for (std::size_t j = 0; j < columns; ++j) commands += cell(place(columns) + 0.8, place(j), picture.vector[j], Color::muted);
   commands += note_label(picture.note) + "plot NaN notitle\n";
@@ -63,17 +63,17 @@ Figure plane_picture(const PlanePicture& picture) {
                             line_color(Color::shade));
   }
   for (const PlaneArrow& arrow : picture.arrows) {
-    commands += fmt::format("set arrow from 0,0 to {:.5f},{:.5f} head filled size screen 0.045,18 lw {} {} {}\n", arrow.x, arrow.y,
+    commands += fmt::format("set arrow from 0,0 to {:.5f},{:.5f} head filled size screen 0.05,18 lw {} {} {}\n", arrow.x, arrow.y,
                             arrow.faint ? 1.4 : 2.6, arrow.faint ? line_color(arrow.color, 0.6) : line_color(arrow.color),
                             arrow.faint ? "dt (3,3)" : "");
     if (!arrow.label.empty()) {
-      const double length = std::max(1e-9, std::hypot(arrow.x, arrow.y)), reach = length + 0.17;
+      const double length = std::max(1e-9, std::hypot(arrow.x, arrow.y)), reach = length + 0.14;
       commands += fmt::format("set label {} at {:.5f},{:.5f} center textcolor rgb {}\n", gnuplot_text(arrow.label),
                               arrow.x / length * reach, arrow.y / length * reach, gnuplot_text(row_of(arrow.color).light));
     }
   }
   commands += note_label(picture.note) + "plot NaN notitle\n";
-  return {.name = picture.name, .width = 260, .height = 290, .commands = commands, .alt = picture.title + ": " + picture.note};
+  return {.name = picture.name, .width = 250, .height = 290, .commands = commands, .alt = picture.title + ": " + picture.note};
 }
 
 }  // namespace crope::report

@@ -35,7 +35,7 @@ struct PlanePicture {
   std::string name;
   std::string title;
   std::vector<PlaneArrow> arrows;  // from the origin
-  double radius = 1.4;
+  double radius = 1.25;
   std::string note;
   // A line through the origin about which the plane is mirrored; {0, 0}: none.
   std::array<double, 2> mirror = {0, 0};

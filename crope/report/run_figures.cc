@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "crope/base/progress.h"
@@ -13,6 +14,7 @@ namespace crope::report {
 namespace {
 
 constexpr double kFinalSteps = 200;
+constexpr double kFirstShare = 0.03;
 constexpr std::size_t kMostPoints = 400;
 constexpr std::size_t kMostLegendEntries = 9;
 
@@ -64,6 +66,16 @@ Figure loss_figure(const std::vector<RunData>& runs, LossOf loss, const char* na
   const std::size_t window = smooth ? smoothing_window(last) : 1;
   LineChart chart{.name = name, .title = title, .x_label = "step", .y_label = "loss (nats per token)",
                   .series = loss_series(runs, loss, 0, smooth ? std::max<std::size_t>(1, window / 5) : 1)};
+  // The first steps fall so far that nothing else would be seen: the axis begins where they end.
+  double low = INFINITY, high = -INFINITY;
+  for (const Series& each : chart.series) {
+    for (const auto& [step, value] : each.points) {
+      if (step < kFirstShare * last) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (low < high) chart.y_range = {{low - 0.05 * (high - low), high + 0.02 * (high - low)}};
   Inset inset{.title = is_long ? fmt::format("last {:.0f} steps{}", kFinalSteps, smooth ? ", smoothed" : "")
                                : fmt::format("last quarter{}", smooth ? ", smoothed" : ""),
               .series = loss_series(runs, loss, from, window)};
@@ -102,14 +114,16 @@ std::vector<Figure> parameter_schematic() {
 
 Figure parameter_bars(const std::vector<ParameterBar>& bars) {
   StackedBarChart chart{.name = "param_counts", .title = "Parameters",
-                        .legend = {{"embedding", Color::shade}, {"feed-forward", Color::muted, 0.25}, {"attention", Color::blue}},
-                        .width = 560};
+                        .legend = {{.label = "embedding", .color = Color::shade, .is_box = true},
+                                   {.label = "feed-forward", .color = Color::muted, .is_box = true, .transparency = 0.25},
+                                   {.label = "attention", .color = Color::blue, .is_box = true}},
+                        .width = 470};
   for (const ParameterBar& bar : bars) {
     chart.bars.push_back({.label = bar.label,
                           .parts = {{double(bar.embedding), Color::shade},
                                     {double(bar.feed_forward + bar.norm), Color::muted, 0.25},
                                     {double(bar.attention), Color::blue}},
-                          .text = bar.attention_saving > 0 ? fmt::format("{}  (attention −{:.1f}%)", format_parameters(bar.total()),
+                          .text = bar.attention_saving > 0 ? fmt::format("{}  (−{:.1f}%)", format_parameters(bar.total()),
                                                                          100 * bar.attention_saving)
                                                            : format_parameters(bar.total())});
   }
@@ -151,7 +165,7 @@ std::vector<Figure> downstream_figures(const std::vector<RunData>& runs) {
 }
 
 std::vector<Figure> throughput_figures(const std::vector<RunData>& runs) {
-  BarChart chart{.name = "throughput", .title = "Training, tokens per second", .width = 520};
+  BarChart chart{.name = "throughput", .title = "Training, tokens per second"};
   for (const RunData& run : runs) {
     const auto rate = median_rate(run);
     if (!rate) continue;

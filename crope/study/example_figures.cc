@@ -116,8 +116,7 @@ DrawnFigure weight_chart(const CurvePlan& plan, HeadTask task, const std::filesy
                           .y_label = "attention weight",
                           .log_x = true,
                           .y_range = {{0, 1.02}},
-                          .width = 460,
-                          .height = 340};
+                          .height = 380};
   for (const HeadKind kind : kDrawingOrder) {
     const KindStyle style = style_of(kind);
     chart.series.push_back({style.label, curve(plan, kind, task, &HeadMeasures::target_weight), style.color, style.dash, true});
@@ -136,8 +135,7 @@ DrawnFigure score_chart(const CurvePlan& plan, HeadTask task, const std::filesys
                           .y_label = "score / √D",
                           .log_x = true,
                           .y_range = {{0, 1.05}},
-                          .width = 460,
-                          .height = 340};
+                          .height = 380};
   for (const auto& [label, measure, dash] :
        {std::tuple("CRoPE, target", &HeadMeasures::target_score, Dash::solid),
         std::tuple("CRoPE, best elsewhere", &HeadMeasures::elsewhere_score, Dash::dotted)}) {
@@ -224,7 +222,7 @@ std::vector<std::int64_t> widths_of(const std::vector<ToyRun>& runs) {
 
 DrawnFigure learning_chart(const std::vector<ToyRun>& runs, std::int64_t D, double chance, const std::filesystem::path& dir) {
   report::LineChart chart{.name = fmt::format("toy_steps_{}", D), .title = fmt::format("Learning, D = {}", D), .x_label = "step", .y_label = "accuracy",
-                          .y_range = {{0, 1.02}}, .reference = chance, .width = 460, .height = 360};
+                          .y_range = {{0, 1.02}}, .reference = chance};
   for (const ToyKind kind : kToyKinds) {
     const auto chosen = select(runs, kind, D);
     if (chosen.empty()) continue;
@@ -240,7 +238,7 @@ DrawnFigure learning_chart(const std::vector<ToyRun>& runs, std::int64_t D, doub
 
 DrawnFigure size_chart(const std::vector<ToyRun>& runs, double chance, const std::filesystem::path& dir) {
   report::LineChart chart{.name = "toy_parameters", .title = "After training", .x_label = "parameters of the projections", .y_label = "accuracy", .log_x = true,
-                          .y_range = {{0, 1.02}}, .reference = chance, .width = 460, .height = 360};
+                          .y_range = {{0, 1.02}}, .reference = chance};
   for (const ToyKind kind : kToyKinds) {
     const KindStyle style = style_of(kind);
     report::Series series{.label = style.label, .color = style.color, .dash = style.dash, .marked = true};
@@ -284,40 +282,40 @@ report::Table trained_table(const std::vector<ToyRun>& runs, const ToyOptions& o
 report::Section head_section(const HeadStudy& study, const std::filesystem::path& dir) {
   const HeadOptions& base = study.options.head;
   report::Section section{.id = "heads", .title = "What one head can do"};
-  section.blocks.push_back(Prose{fmt::format(
+  section.blocks.emplace_back(Prose{fmt::format(
       "Tokens that say where to look: “next” asks for the position after it, “nexnext” for the one after that. RoPE and CRoPE do it with the weights of the appendix, the "
       "relative form of Eq. pe-rel with its position vectors; absolute positions do not. Queries and keys have a root mean square of one, as QK-norm makes them, "
       "and the scale is the model's, so nothing is sharper here than in a model of width {}.",
       base.D)});
-  section.blocks.push_back(FigureRow{heat_maps(study, HeadTask::token_dependent, dir),
+  section.blocks.emplace_back(FigureRow{heat_maps(study, HeadTask::token_dependent, dir),
                                      fmt::format("Attention weights at D = {}, {} positions, without a mask (Figure toyproblem). Rows attend to columns; frames mark where they should.", base.D,
                                                  study.options.picture_length),
                                      230});
   const CurvePlan by_width{study.by_width, &HeadOptions::D, "D", "width"};
   const CurvePlan by_length{study.by_length, &HeadOptions::T, "T", "length"};
-  section.blocks.push_back(FigureRow{{weight_chart(by_width, HeadTask::token_dependent, dir), score_chart(by_width, HeadTask::token_dependent, dir)},
+  section.blocks.emplace_back(FigureRow{{weight_chart(by_width, HeadTask::token_dependent, dir), score_chart(by_width, HeadTask::token_dependent, dir)},
                                      fmt::format("Left: mean weight on the target against width, T = {}; dots are the largest weight elsewhere. Right: why a delta is reached only after the "
                                                  "softmax. The score of a position one step off stays near 0.97 of a perfect match at any width; what grows is √D in front of it.",
                                                  base.T)});
   std::vector<DrawnFigure> others;
   for (const HeadTask task : {HeadTask::same_token, HeadTask::same_position, HeadTask::same_position_free}) others.push_back(weight_chart(by_width, task, dir));
   others.push_back(weight_chart(by_length, HeadTask::token_dependent, dir));
-  section.blocks.push_back(FigureRow{std::move(others),
+  section.blocks.emplace_back(FigureRow{std::move(others),
                                      fmt::format("The other heads of the paper against width, and the token-dependent one against length at D = {}. Equal tokens: token embeddings much larger than "
                                                  "positions, or in the slowest pairs of RoPE. Own position: without a bias the constant is read off the tokens by least squares, "
                                                  "exactly once there are more dimensions than the 64 tokens (twice as many reals for the complex-linear map).",
                                                  base.D)});
-  section.blocks.push_back(FigureRow{heat_maps(study, HeadTask::same_token, dir), "Equal tokens: rows attend to the places of their own letter.", 230});
-  section.blocks.push_back(FigureRow{heat_maps(study, HeadTask::same_position, dir), "Own position, the embedding a constant bias.", 230});
-  section.blocks.push_back(sample_table(study));
-  section.blocks.push_back(Prose{fmt::format(
+  section.blocks.emplace_back(FigureRow{heat_maps(study, HeadTask::same_token, dir), "Equal tokens: rows attend to the places of their own letter.", 230});
+  section.blocks.emplace_back(FigureRow{heat_maps(study, HeadTask::same_position, dir), "Own position, the embedding a constant bias.", 230});
+  section.blocks.emplace_back(sample_table(study));
+  section.blocks.emplace_back(Prose{fmt::format(
       "Why absolute positions fail. In (x_i + p_i)ᵀ M (x_j + p_j) the token's part of the score, x_iᵀ M (x_j + p_j), knows j but not i: exchanging “next” for “nexnext” moves the "
       "scores of a key by the same amount from every query. Measured, the part of that change which depends on i and j together is {:.1e} for absolute positions, {:.3f} for the relative "
       "form, {:.3f} for RoPE and {:.3f} for CRoPE (root mean square over √D).\n\n"
       "It is not quite impossible within a window: a token can tilt all scores, and a tilt moves a peak. The table shows the tilt at work and breaking where its sinusoids bend.",
       study.interaction[0], study.interaction[1], study.interaction[2], study.interaction[3])});
-  section.blocks.push_back(absolute_table(study));
-  section.blocks.push_back(Prose{fmt::format(
+  section.blocks.emplace_back(absolute_table(study));
+  section.blocks.emplace_back(Prose{fmt::format(
       "The appendix's W̃_q, written as a dense matrix, has a conjugate-linear share of {:.1e}: it is complex-linear, and CRoPE has it with half the parameters. Its phases are used here "
       "with the opposite sign. Eq. delta-rope leaves out the dagger of Eq. pe-crope: as printed, e^{{−iθ}}, {} of {} rows are right and {} look as far back as they should look ahead, which is the "
       "head one wants under a causal mask.",
@@ -329,7 +327,7 @@ report::Section trained_section(const std::vector<ToyRun>& runs, const ToyOption
   report::Section section{.id = "trained", .title = "The same task, learned"};
   const double chance = 1.0 / static_cast<double>(options.num_contents);
   const std::vector<std::int64_t> widths = widths_of(runs);
-  section.blocks.push_back(Prose{fmt::format(
+  section.blocks.emplace_back(Prose{fmt::format(
       "One attention layer of one head, trained from random weights with AdamW on sequences of {} random tokens, no mask. Each token has one of {} contents and is a “next” or a “nexnext”; the layer has "
       "to name the content it points at. RoPE of half the width has as many parameters as CRoPE.",
       options.T, options.num_contents)});
@@ -337,8 +335,8 @@ report::Section trained_section(const std::vector<ToyRun>& runs, const ToyOption
   if (widths.size() > 1) charts.push_back(learning_chart(runs, widths[widths.size() - 2], chance, dir));
   charts.push_back(learning_chart(runs, widths.back(), chance, dir));
   charts.push_back(size_chart(runs, chance, dir));
-  section.blocks.push_back(FigureRow{std::move(charts), "Accuracy on sequences never trained on, means over the seeds. The dotted line is chance.", 330});
-  section.blocks.push_back(trained_table(runs, options));
+  section.blocks.emplace_back(FigureRow{std::move(charts), "Accuracy on sequences never trained on, means over the seeds. The dotted line is chance.", 330});
+  section.blocks.emplace_back(trained_table(runs, options));
   return section;
 }
 

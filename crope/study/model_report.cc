@@ -38,7 +38,7 @@ constexpr Color projection_color(char projection) {
 
 std::vector<report::LegendEntry> sigma_legend() {
   std::vector<report::LegendEntry> legend;
-  for (const SigmaStyle& sigma : kSigmas) legend.push_back({sigma.label, sigma.color});
+  for (const SigmaStyle& sigma : kSigmas) legend.push_back({.label = sigma.label, .color = sigma.color, .is_box = true});
   return legend;
 }
 
@@ -196,7 +196,7 @@ report::Section plane_section(const std::filesystem::path& dir) {
     picture.mirror = mirrors[i];
     figures.push_back(report::draw(report::plane_picture(picture), dir));
   }
-  section.blocks.push_back(report::FigureRow{std::move(figures),
+  section.blocks.emplace_back(report::FigureRow{std::move(figures),
                                              "Three vectors (faint) and where each part of a 2×2 block takes them (Figure fspace, a). σ0 and σ2 keep a, b, c in their order around the origin; "
                                              "σ1 and σ3 turn it round.",
                                              200});
@@ -210,7 +210,7 @@ report::Section plane_section(const std::filesystem::path& dir) {
     picture.title = titles[i];
     figures.push_back(report::draw(report::plane_picture(picture), dir));
   }
-  section.blocks.push_back(report::FigureRow{std::move(figures),
+  section.blocks.emplace_back(report::FigureRow{std::move(figures),
                                              "Either kind takes one vector, a, to any place in the plane, here to the same one (Figure fspace, b). Where the others go tells them apart: with several "
                                              "vectors at once a rotation keeps their order, and no choice of it makes up for a reflection.",
                                              200});
@@ -219,7 +219,7 @@ report::Section plane_section(const std::filesystem::path& dir) {
 
 report::Section function_space_section(const ModelAnalysis& analysis, const std::filesystem::path& dir) {
   report::Section section{.id = "function-space", .title = "Function space of the projections"};
-  section.blocks.push_back(report::Prose{kHowToRead});
+  section.blocks.emplace_back(report::Prose{kHowToRead});
   std::vector<DrawnFigure> figures;
   for (const char projection : kProjections) {
     std::vector<report::StackedBar> bars;
@@ -228,22 +228,22 @@ report::Section function_space_section(const ModelAnalysis& analysis, const std:
     }
     figures.push_back(energy_chart(fmt::format("energies_{}", projection), fmt::format("{} projection", static_cast<char>(projection - 'a' + 'A')), std::move(bars), dir));
   }
-  section.blocks.push_back(report::FigureRow{std::move(figures), "Shares of the four energies by layer.", 300});
+  section.blocks.emplace_back(report::FigureRow{std::move(figures), "Shares of the four energies by layer.", 300});
   if (analysis.models.size() > 1) {
-    section.blocks.push_back(report::FigureRow{checkpoint_charts(analysis, dir), "Over the checkpoints of the run, layers taken together. The dotted line is a random matrix."});
+    section.blocks.emplace_back(report::FigureRow{checkpoint_charts(analysis, dir), "Over the checkpoints of the run, layers taken together. The dotted line is a random matrix."});
   }
   std::vector<std::pair<std::string, ProjectionSummary>> rows;
   const std::string name(model::traits(analysis.config.variant).name);
   for (const ProjectionSummary& row : summarize(analysis.last())) rows.emplace_back(name, row);
-  section.blocks.push_back(summary_table(rows, "Layers taken together. The last column is how many standard deviations of a random matrix the conjugate-linear share is away from one half."));
+  section.blocks.emplace_back(summary_table(rows, "Layers taken together. The last column is how many standard deviations of a random matrix the conjugate-linear share is away from one half."));
   const std::string words = pairing_words("Another pairing", analysis);
-  if (!words.empty()) section.blocks.push_back(report::Prose{words});
+  if (!words.empty()) section.blocks.emplace_back(report::Prose{words});
   return section;
 }
 
 report::Section function_space_section(const std::vector<NamedAnalysis>& analyses, const std::filesystem::path& dir) {
   report::Section section{.id = "function-space", .title = "Function space of the projections"};
-  section.blocks.push_back(report::Prose{kHowToRead});
+  section.blocks.emplace_back(report::Prose{kHowToRead});
   std::vector<DrawnFigure> figures;
   std::vector<std::pair<std::string, ProjectionSummary>> rows;
   std::string words;
@@ -256,9 +256,9 @@ report::Section function_space_section(const std::vector<NamedAnalysis>& analyse
     figures.push_back(energy_chart(fmt::format("energies_run{}", i), analyses[i].label, std::move(bars), dir));
     words += pairing_words(analyses[i].label, analyses[i].analysis);
   }
-  section.blocks.push_back(report::FigureRow{std::move(figures), "The newest checkpoint of each run, layers taken together.", 300});
-  section.blocks.push_back(summary_table(rows, "The last column is how many standard deviations of a random matrix the conjugate-linear share is away from one half."));
-  if (!words.empty()) section.blocks.push_back(report::Prose{words});
+  section.blocks.emplace_back(report::FigureRow{std::move(figures), "The newest checkpoint of each run, layers taken together.", 300});
+  section.blocks.emplace_back(summary_table(rows, "The last column is how many standard deviations of a random matrix the conjugate-linear share is away from one half."));
+  if (!words.empty()) section.blocks.emplace_back(report::Prose{words});
   return section;
 }
 

@@ -85,22 +85,22 @@ Section overview_section(const std::vector<RunData>& runs, const std::vector<rep
   for (const RunData& run : runs) {
     for (const std::string& note : run.notes) notes += fmt::format("`{}`: {}.\n\n", run.dir.string(), note);
   }
-  if (!notes.empty()) section.blocks.push_back(report::Prose{"Left out:\n\n" + notes});
+  if (!notes.empty()) section.blocks.emplace_back(report::Prose{"Left out:\n\n" + notes});
   return section;
 }
 
 Section parameter_section(const std::vector<report::ParameterBar>& bars, const fs::path& dir) {
   Section section{.id = "parameters", .title = "Which parameters go"};
-  section.blocks.push_back(report::FigureRow{draw_all(report::parameter_schematic(), dir),
+  section.blocks.emplace_back(report::FigureRow{draw_all(report::parameter_schematic(), dir),
                                              "One projection at D = 4 (Figure nparams). CRoPE makes every 2×2 block a complex number: the embedding has the same size, the matrix half the parameters."});
   if (bars.empty()) return section;
-  section.blocks.push_back(report::FigureRow{{report::draw(report::parameter_bars(bars), dir)}, "Parameters of each run (Figure param_counts). Only attention differs.", 460});
+  section.blocks.emplace_back(report::FigureRow{{report::draw(report::parameter_bars(bars), dir)}, "Parameters of each run (Figure param_counts). Only attention differs.", 460});
   report::Table table{.columns = {"run", "embedding", "attention", "feed-forward", "norms", "total", "attention saved"}};
   for (const report::ParameterBar& bar : bars) {
     table.rows.push_back({bar.label, grouped(bar.embedding), grouped(bar.attention), grouped(bar.feed_forward), grouped(bar.norm), grouped(bar.total()),
                           fmt::format("{:.1f}%", 100 * bar.attention_saving)});
   }
-  section.blocks.push_back(std::move(table));
+  section.blocks.emplace_back(std::move(table));
   return section;
 }
 
