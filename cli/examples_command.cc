@@ -17,6 +17,7 @@ struct ExamplesFlags {
   std::string out;
   study::ExampleOptions options;
   std::int64_t seeds = 3;
+  std::int64_t max_width = 4096;
   bool skip_training = false;
   int threads = 0;
   bool json = false;
@@ -48,6 +49,7 @@ void run(ExamplesFlags flags) {
   at::set_num_threads(resolve_thread_count(flags.threads));
   flags.options.train = !flags.skip_training;
   if (flags.seeds < 1) throw UsageError(fmt::format("--seeds {}: expected at least one", flags.seeds));
+  std::erase_if(flags.options.heads.widths, [&](std::int64_t D) { return D > flags.max_width; });
   flags.options.toy.seeds.clear();
   for (std::int64_t seed = 0; seed < flags.seeds; ++seed) flags.options.toy.seeds.push_back(static_cast<std::uint64_t>(seed));
   const study::Examples examples = study::make_examples(flags.options, log);
@@ -64,6 +66,7 @@ void declare(Flags& flags) {
   flags.option("--out", values->out, "Folder for examples.json, the figures and a page that shows them");
   flags.option("--width", values->options.heads.head.D, "Width of the head that is tabulated");
   flags.option("--length", values->options.heads.head.T, "Length of the sequence");
+  flags.option("--max-width", values->max_width, "Where the curves over widths end");
   flags.option("--seeds", values->seeds, "Seeds of the trained layers");
   flags.option("--steps", values->options.toy.steps, "Steps of the trained layers");
   flags.option("--skip-training", values->skip_training, "Only the heads with analytic weights");

@@ -49,28 +49,36 @@ double scale_of(const ConstructedHead& head) {
   return 1 / std::sqrt(static_cast<double>(head.tokens.size(1)));
 }
 
+Tensor weights_of(const ConstructedHead& head, const QueriesAndKeys& made, ops::Mask mask) {
+  const Tensor values = at::eye(made.q.size(0), made.q.options());
+  const auto one_head = [](const Tensor& x) { return x.unsqueeze(0).unsqueeze(0); };
+  return ops::attention(one_head(made.q), one_head(made.k), one_head(values), {.scale = scale_of(head), .mask = mask})[0][0];
+}
+
+Tensor masked_softmax(const Tensor& scores, ops::Mask mask) {
+  if (mask == ops::Mask::none) return scores.softmax(1);
+  const Tensor future = at::ones_like(scores).triu(1).to(at::kBool);
+  return scores.masked_fill(future, -std::numeric_limits<double>::infinity()).softmax(1);
+}
+
 }  // namespace
 
+ScoresAndWeights head_output(const ConstructedHead& head, ops::Mask mask) {
+  ops::check_shape(head.tokens.dim() == 2, "head_output", "tokens", "[T, D]", head.tokens);
+  if (head.kind == HeadKind::relative) {
+    const Tensor scores = relative_scores(head) * scale_of(head);
+    return {scores, masked_softmax(scores, mask)};
+  }
+  const QueriesAndKeys made = queries_and_keys(head);
+  return {made.q.mm(made.k.t()) * scale_of(head), weights_of(head, made, mask)};
+}
+
 Tensor head_scores(const ConstructedHead& head) {
-  ops::check_shape(head.tokens.dim() == 2, "head_scores", "tokens", "[T, D]", head.tokens);
-  if (head.kind == HeadKind::relative) return relative_scores(head) * scale_of(head);
-  const auto [q, k] = queries_and_keys(head);
-  return q.mm(k.t()) * scale_of(head);
+  return head_output(head, ops::Mask::none).scores;
 }
 
 Tensor head_weights(const ConstructedHead& head, ops::Mask mask) {
-  if (head.kind == HeadKind::relative) {
-    Tensor scores = head_scores(head);
-    if (mask == ops::Mask::causal) {
-      const Tensor future = at::ones_like(scores).triu(1).to(at::kBool);
-      scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
-    }
-    return scores.softmax(1);
-  }
-  const auto [q, k] = queries_and_keys(head);
-  const Tensor values = at::eye(q.size(0), q.options());
-  const auto one_head = [](const Tensor& x) { return x.unsqueeze(0).unsqueeze(0); };
-  return ops::attention(one_head(q), one_head(k), one_head(values), {.scale = scale_of(head), .mask = mask})[0][0];
+  return head_output(head, mask).weights;
 }
 
 }  // namespace crope::analysis

@@ -42,4 +42,12 @@ torch::Tensor head_scores(const ConstructedHead& head);
 // identity, which gives every row its weights.
 torch::Tensor head_weights(const ConstructedHead& head, ops::Mask mask);
 
+struct ScoresAndWeights {
+  torch::Tensor scores;   // [T, T]
+  torch::Tensor weights;  // [T, T]
+};
+
+// Both, with one projection of the tokens.
+ScoresAndWeights head_output(const ConstructedHead& head, ops::Mask mask);
+
 }  // namespace crope::analysis

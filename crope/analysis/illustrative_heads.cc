@@ -145,7 +145,8 @@ IllustrativeHead same_position_head(HeadKind kind, bool has_bias, const HeadOpti
   } else if (has_bias) {
     made = assemble(kind, options, at::ones({options.T, D}), {}, identity(kind, D), identity(kind, D));  // W_e = 0, b_e = 1
   } else {
-    made = assemble(kind, options, tokens, {}, constant_reader(kind, vocabulary), constant_reader(kind, vocabulary));
+    const model::Projection reader = constant_reader(kind, vocabulary);
+    made = assemble(kind, options, tokens, {}, reader, reader);
   }
   made.token_ids = ids;
   for (std::int64_t m = 0; m < options.T; ++m) made.targets.push_back({m});

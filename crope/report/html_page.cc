@@ -32,9 +32,9 @@ figure{margin:1.1rem 0 1.5rem}
 .row>div{min-width:0}
 .row svg{display:block;width:100%;height:auto;overflow:visible}
 .row svg text,.row svg tspan{font-family:inherit}
-figcaption,caption{color:var(--soft);font-size:.9rem;line-height:1.5;max-width:46rem;text-align:left}
+figcaption,.caption{color:var(--soft);font-size:.9rem;line-height:1.5;max-width:46rem;text-align:left}
 figcaption{margin-top:.5rem}
-caption{caption-side:bottom;padding-top:.5rem}
+.caption{margin:-.9rem 0 1.5rem}
 .wide{overflow-x:auto;margin:1rem 0 1.5rem}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{padding:.34rem .9rem .34rem 0;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}
@@ -43,6 +43,7 @@ td.n,th.n{text-align:right}
 details{margin:.6rem 0}
 summary{cursor:pointer;color:var(--link)}
 footer{border-top:1px solid var(--line);margin-top:2.5rem;padding-top:1rem;padding-bottom:2.5rem;color:var(--soft);font-size:.88rem}
+@media (max-width:40rem){table{font-size:.82rem}th,td{padding-right:.6rem}}
 @media print{body{font-size:10.5pt}nav{display:none}header{padding-top:0}section{break-inside:auto}figure,table,pre{break-inside:avoid}
 .wide{overflow:visible}th,td{padding-right:.6rem}details>*{display:block}a{color:inherit}}
 )css";
@@ -104,7 +105,6 @@ std::string block_html(const Table& table) {
     return fmt::format("<{0}{1}>{2}</{0}>", tag, i < numeric.size() && numeric[i] ? " class=\"n\"" : "", inline_html(text));
   };
   std::string html = "<div class=\"wide\"><table>";
-  if (!table.caption.empty()) html += "<caption>" + inline_html(table.caption) + "</caption>";
   html += "<thead><tr>";
   for (std::size_t i = 0; i < table.columns.size(); ++i) html += cell("th", i, table.columns[i]);
   html += "</tr></thead><tbody>\n";
@@ -113,7 +113,9 @@ std::string block_html(const Table& table) {
     for (std::size_t i = 0; i < row.size(); ++i) html += cell("td", i, row[i]);
     html += "</tr>\n";
   }
-  return html + "</tbody></table></div>\n";
+  html += "</tbody></table></div>\n";
+  // Outside of what scrolls sideways, so that it is read in full on a narrow screen.
+  return table.caption.empty() ? html : html + "<p class=\"caption\">" + inline_html(table.caption) + "</p>\n";
 }
 
 std::string block_html(const Listing& listing) {

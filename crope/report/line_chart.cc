@@ -8,7 +8,7 @@
 namespace crope::report {
 namespace {
 
-constexpr int kBelowAxis = 52;  // pixels of tics and label
+constexpr int kBelowAxis = 60;  // pixels of tics and label
 
 struct Extent {
   double low = INFINITY, high = -INFINITY;
@@ -67,7 +67,7 @@ std::string inset_commands(const Inset& inset, double bottom) {
   const Extent x = extent_of(inset.series, true), y = extent_of(inset.series, false);
   return fmt::format(
              "unset logscale\nunset xlabel\nunset ylabel\nunset arrow\nunset label\n"
-             "set lmargin at screen 0.48\nset rmargin at screen 0.965\nset tmargin at screen 0.83\nset bmargin at screen {:.4f}\n"
+             "set lmargin at screen 0.48\nset rmargin at screen 0.945\nset tmargin at screen 0.83\nset bmargin at screen {:.4f}\n"
              "set border 15 {}\nset xtics font ',11' offset 0,0.3\nset ytics font ',11'\nset title {} font ',12' offset 0,-0.7\n",
              bottom, line_color(Color::grid), gnuplot_text(inset.title)) +
          range_command("xrange", x, 0) + range_command("yrange", y, 0.08) + tics_command("xtics", x, 2.5) +
@@ -85,8 +85,8 @@ Figure line_chart(const LineChart& chart) {
   const Legend foot = legend(entries, chart.width, chart.height);
   const double bottom = static_cast<double>(foot.height + kBelowAxis) / chart.height;
   std::string commands = fmt::format(
-      "set title {} offset 0,-0.3\nset xlabel {} offset 0,0.4\nset ylabel {} offset 0.8,0\nunset key\n"
-      "set lmargin at screen {:.4f}\nset rmargin at screen 0.97\nset tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
+      "set title {} offset 0,-0.3\nset xlabel {} offset 0,0.6\nset ylabel {} offset 0.8,0\nunset key\n"
+      "set lmargin at screen {:.4f}\nset rmargin at screen 0.955\nset tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
       gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), 66.0 / chart.width, 1 - 36.0 / chart.height, bottom);
   commands += foot.commands;
   if (chart.log_x) {

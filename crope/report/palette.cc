@@ -69,7 +69,7 @@ std::string with_css_colors(std::string_view svg) {
     for (const ColorRow& row : kPalette) {
       if (hex == row.light) replacement = fmt::format("var(--fig-{},{})", row.name, row.light);
     }
-    // Gnuplot's own black, of text that no command has coloured.
+    // Gnuplot's own black, of what no command has coloured.
     if (hex == "#000000") replacement = fmt::format("var(--fig-ink,{})", row_of(Color::ink).light);
     result.append(svg.substr(0, begin)).append(replacement);
     svg.remove_prefix(end + 1);

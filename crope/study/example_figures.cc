@@ -134,7 +134,7 @@ DrawnFigure score_chart(const CurvePlan& plan, HeadTask task, const std::filesys
                           .x_label = plan.axis_label,
                           .y_label = "score / √D",
                           .log_x = true,
-                          .y_range = {{0, 1.05}},
+                          .y_range = {{0.85, 1.2}},
                           .height = 380};
   for (const auto& [label, measure, dash] :
        {std::tuple("CRoPE, target", &HeadMeasures::target_score, Dash::solid),
@@ -150,13 +150,13 @@ DrawnFigure score_chart(const CurvePlan& plan, HeadTask task, const std::filesys
 }
 
 report::Table sample_table(const HeadStudy& study) {
-  report::Table table{.columns = {"task", "positions", "mask", "rows right", "weight on target", "largest elsewhere", "score, target", "score, elsewhere"},
-                      .caption = fmt::format("Every head at D = {}, T = {}. A row is right when its largest weight is on a target; weights and scores are means "
-                                             "over rows, scores divided by that of a perfect match, √D.",
+  report::Table table{.columns = {"task", "positions", "mask", "rows right", "weight", "elsewhere", "score", "elsewhere"},
+                      .caption = fmt::format("Every head at D = {}, T = {}. A row is right when its largest weight is on a target. Weights are on the targets and the largest "
+                                             "elsewhere, means over rows; scores likewise, divided by that of a perfect match, √D.",
                                              study.options.head.D, study.options.head.T)};
   for (const HeadSample& sample : study.samples) {
     const HeadMeasures& m = sample.measures;
-    table.rows.push_back({title_of(sample.task), style_of(sample.kind).label,
+    table.rows.push_back({sample.task == HeadTask::token_dependent ? "next, nexnext" : title_of(sample.task), style_of(sample.kind).label,
                           sample.options.mask == ops::Mask::causal ? "causal" : "both ways", fmt::format("{} / {}", m.rows_right, m.rows),
                           fmt::format("{:.3f}", m.target_weight), fmt::format("{:.3f}", m.largest_elsewhere),
                           fmt::format("{:.3f}", m.target_score), fmt::format("{:.3f}", m.elsewhere_score)});
@@ -309,15 +309,15 @@ report::Section head_section(const HeadStudy& study, const std::filesystem::path
   section.blocks.emplace_back(FigureRow{heat_maps(study, HeadTask::same_position, dir), "Own position, the embedding a constant bias.", 230});
   section.blocks.emplace_back(sample_table(study));
   section.blocks.emplace_back(Prose{fmt::format(
-      "Why absolute positions fail. In (x_i + p_i)ᵀ M (x_j + p_j) the token's part of the score, x_iᵀ M (x_j + p_j), knows j but not i: exchanging “next” for “nexnext” moves the "
+      "Why absolute positions fail. In (xᵢ + pᵢ)ᵀ M (xⱼ + pⱼ) the token's part of the score, xᵢᵀ M (xⱼ + pⱼ), knows the position j but not i: exchanging “next” for “nexnext” moves the "
       "scores of a key by the same amount from every query. Measured, the part of that change which depends on i and j together is {:.1e} for absolute positions, {:.3f} for the relative "
       "form, {:.3f} for RoPE and {:.3f} for CRoPE (root mean square over √D).\n\n"
       "It is not quite impossible within a window: a token can tilt all scores, and a tilt moves a peak. The table shows the tilt at work and breaking where its sinusoids bend.",
       study.interaction[0], study.interaction[1], study.interaction[2], study.interaction[3])});
   section.blocks.emplace_back(absolute_table(study));
   section.blocks.emplace_back(Prose{fmt::format(
-      "The appendix's W̃_q, written as a dense matrix, has a conjugate-linear share of {:.1e}: it is complex-linear, and CRoPE has it with half the parameters. Its phases are used here "
-      "with the opposite sign. Eq. delta-rope leaves out the dagger of Eq. pe-crope: as printed, e^{{−iθ}}, {} of {} rows are right and {} look as far back as they should look ahead, which is the "
+      "The appendix's query matrix, written as a dense one, has a conjugate-linear share of {:.2g}: it is complex-linear, and CRoPE has it with half the parameters. Its phases are used here "
+      "with the opposite sign. Eq. delta-rope leaves out the dagger of Eq. pe-crope: as printed, with e⁻ⁱᶿ, {} of {} rows are right and {} look as far back as they should look ahead, which is the "
       "head one wants under a causal mask.",
       study.query_conjugate_share, study.as_printed.rows_right, study.as_printed.rows, study.as_printed_mirrored)});
   return section;

@@ -18,7 +18,8 @@ model::Transformer small_model(model::Variant variant, std::uint64_t seed) {
 TEST(ModelAnalysis, GoldensOfEveryVariant) {
   Log silent(nullptr);
   for (const model::VariantTraits& variant : model::kVariants) {
-    const auto analysis = analyze_model(std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/" + std::string(variant.name), silent);
+    const std::filesystem::path goldens = std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens";
+    const ModelAnalysis analysis = analyze_model(goldens / variant.name, silent);
     ASSERT_EQ(analysis.models.size(), 1u);
     EXPECT_FALSE(analysis.last().step.has_value());
     EXPECT_EQ(analysis.best_linear_share.has_value(), !variant.ties_qk);
