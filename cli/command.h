@@ -13,14 +13,19 @@ struct Command {
   void (*declare)(Flags& flags);
 };
 
+extern const Command kAnalyzeCommand;
 extern const Command kChatCommand;
 extern const Command kDataCommand;
 extern const Command kEvalCommand;
+extern const Command kExamplesCommand;
 extern const Command kExportCommand;
 extern const Command kGenerateCommand;
 extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;
+extern const Command kReportCommand;
+extern const Command kQuickstartCommand;
+extern const Command kReproduceCommand;
 extern const Command kScoreCommand;
 extern const Command kTokenizerCommand;
 extern const Command kTrainCommand;

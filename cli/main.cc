@@ -23,6 +23,7 @@ constexpr int kUsage = 2;
 
 const std::array kCommands = {
     // clang-format off: one a line, in the order of --help
+    &cli::kQuickstartCommand,
     &cli::kParamsCommand,
     &cli::kTokenizerCommand,
     &cli::kDataCommand,
@@ -33,6 +34,10 @@ const std::array kCommands = {
     &cli::kChatCommand,
     &cli::kExportCommand,
     &cli::kImportCommand,
+    &cli::kExamplesCommand,
+    &cli::kAnalyzeCommand,
+    &cli::kReportCommand,
+    &cli::kReproduceCommand,
     &cli::kInfoCommand,
     // clang-format on
 };

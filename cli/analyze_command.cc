@@ -1,0 +1,75 @@
+// crope analyze: which functions the projections of a model use.
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "crope/base/log.h"
+#include "crope/base/threads.h"
+#include "crope/study/model_report.h"
+
+namespace crope::cli {
+namespace {
+
+struct AnalyzeFlags {
+  std::string dir;
+  std::string out;
+  int threads = 0;
+  bool layers = false;
+  bool json = false;
+};
+
+void print_row(const std::string& place, char projection, bool tied, const analysis::PauliEnergies& energies, const analysis::RandomShare& random) {
+  const double total = energies.total();
+  fmt::print("{:<8}{:<12}{:<6}", place, projection, tied ? "yes" : "no");
+  for (const double energy : energies.sigma) fmt::print("{:>8.4f}", total > 0 ? energy / total : 0);
+  fmt::print("{:>14.4g}{:>12.6f}{:>18}\n", total, energies.conjugate_linear_share(), fmt::format("{:.3f} ± {:.4f}", random.mean, random.deviation));
+}
+
+void print_table(const analysis::ModelAnalysis& analysis, bool layers) {
+  for (const analysis::AnalyzedModel& model : analysis.models) {
+    if (model.step) fmt::print("step {}\n", *model.step);
+    fmt::print("{:<8}{:<12}{:<6}{:>9}{:>9}{:>9}{:>9}{:>14}{:>12}{:>18}\n", "layer", "projection", "tied", "σ0", "σ1", "σ2", "σ3", "energy", "conjugate", "random");
+    if (layers) {
+      for (const analysis::ProjectionEnergies& each : model.projections) {
+        print_row(std::to_string(each.layer), each.projection, each.tied, each.energies, analysis::random_share(each.rows, each.columns));
+      }
+    }
+    for (const study::ProjectionSummary& row : study::summarize(model)) print_row("all", row.projection, row.tied, row.energies, row.random);
+  }
+  if (analysis.best_linear_share) {
+    fmt::print("complex-linear share of Q, K, V with the best pairing of the residual stream: {:.4f} (random matrices: {:.4f})\n", *analysis.best_linear_share,
+               *analysis.random_best_linear_share);
+  }
+}
+
+void run(const AnalyzeFlags& flags) {
+  Log log(stderr);
+  at::set_num_threads(resolve_thread_count(flags.threads));
+  const analysis::ModelAnalysis analysis = analysis::analyze_model(flags.dir, log);
+  if (!flags.out.empty()) study::write_analysis(analysis, flags.out);
+  if (flags.json) {
+    fmt::print("{}\n", study::analysis_to_json(analysis).dump());
+    return;
+  }
+  print_table(analysis, flags.layers);
+  if (!flags.out.empty()) fmt::print("wrote {}/index.html\n", flags.out);
+}
+
+void declare(Flags& flags) {
+  const auto values = std::make_shared<AnalyzeFlags>();
+  flags.positional("dir", values->dir, "A model or run directory; of a run, all its checkpoints");
+  flags.option("--out", values->out, "Folder for analysis.json, the figures and a page that shows them");
+  flags.option("--layers", values->layers, "Print every layer, not only their sum");
+  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--json", values->json, "Print one JSON object instead of a table");
+  flags.run([values] { run(*values); });
+}
+
+}  // namespace
+
+const Command kAnalyzeCommand = {"analyze", "Energies of the projections on rotations and reflections",
+                                 "crope analyze out/model --out out/analysis", declare};
+
+}  // namespace crope::cli

@@ -1,0 +1,103 @@
+// crope reproduce: the paper's study at some scale.
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/outcome_table.h"
+#include "cli/recipe.h"
+#include "cli/version.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/progress.h"
+#include "crope/base/threads.h"
+#include "crope/study/reproduce.h"
+
+namespace crope::cli {
+namespace {
+
+struct ReproduceFlags {
+  std::string scale;
+  std::string out, data, benchmarks;
+  std::int64_t seeds = 1;
+  int threads = 0;
+  bool plan_only = false;
+  bool json = false;
+};
+
+Json claims_to_json(const std::vector<study::Claim>& claims) {
+  Json rows = Json::array();
+  for (const study::Claim& claim : claims) {
+    rows.push_back({{"claim", claim.text},
+                    {"paper", claim.paper},
+                    {"ours", claim.ours},
+                    {"verdict", study::verdict_name(claim.verdict)}});
+  }
+  return rows;
+}
+
+void show_plan(const study::Plan& plan, Log& log) {
+  std::size_t done = 0;
+  for (const study::PlannedRun& run : plan.runs) done += run.is_done ? 1 : 0;
+  log.info(fmt::format("plan: {} runs, {} done already; {} tokens/s measured; about {} of training", plan.runs.size(),
+                       done, format_count(plan.tokens_per_second), format_duration(plan.seconds)));
+}
+
+void run(const ReproduceFlags& flags) {
+  Log log(stderr);
+  const InterruptScope interrupt;
+  at::set_num_threads(resolve_thread_count(flags.threads));
+  study::ReproduceOptions options{.scale = study::scale_by_name(flags.scale),
+                                  .recipe = {},
+                                  .out = flags.out,
+                                  .data = flags.data,
+                                  .benchmarks = flags.benchmarks,
+                                  .seeds = flags.seeds,
+                                  .program = program_record()};
+  options.recipe = load_recipe(options.scale.recipe);
+  options.recipe["threads"] = resolve_thread_count(flags.threads);
+  show_plan(study::plan_study(options, log), log);
+  if (flags.plan_only) return;
+  const auto result = study::reproduce(options, log);
+  if (!result) {
+    log.info("stopped by a signal; the same command goes on from here");
+    return;
+  }
+  if (flags.json) {
+    fmt::print("{}\n", Json({{"outcomes", outcomes_to_json(result->outcomes)},
+                             {"claims", claims_to_json(result->claims)},
+                             {"report", result->page.string()}})
+                           .dump());
+    return;
+  }
+  print_outcomes(result->outcomes);
+  fmt::print("\n{:<52}{:<32}{:<42}{}\n", "claim", "the paper", "here", "verdict");
+  for (const study::Claim& claim : result->claims) {
+    const int signs = claim.ours.find("±") == std::string::npos ? 0 : 1;  // two bytes, one column
+    fmt::print("{:<52}{:<32}{:<{}}{}\n", claim.text, claim.paper, claim.ours, 42 + signs,
+               study::verdict_name(claim.verdict));
+  }
+  fmt::print("\nThe report: {}\n", result->page.string());
+}
+
+void declare_reproduce(Flags& flags) {
+  const auto values = std::make_shared<ReproduceFlags>();
+  flags.option("--scale", values->scale, "smoke (minutes), small (hours on a laptop) or paper (needs --data)");
+  flags.require("--scale");
+  flags.option("--out", values->out, "Folder of the study; started again it goes on there");
+  flags.require("--out");
+  flags.option("--data", values->data, "Data directory to train on, instead of the small world");
+  flags.option("--benchmarks", values->benchmarks, "Folder with hellaswag/, mmlu/ and gsm8k/");
+  flags.option("--seeds", values->seeds, "Runs of each variant");
+  flags.option("--threads", values->threads, "0 takes all processors");
+  flags.option("--plan", values->plan_only, "Say what would be done and how long it takes, and stop");
+  flags.option("--json", values->json, "The result as one JSON object");
+  flags.run([values] { run(*values); });
+}
+
+}  // namespace
+
+const Command kReproduceCommand = {"reproduce", "Train, evaluate and report all six variants, and judge the paper's claims",
+                                   "crope reproduce --scale smoke --out out/smoke", declare_reproduce};
+
+}  // namespace crope::cli

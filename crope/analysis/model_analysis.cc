@@ -1,0 +1,86 @@
+#include "crope/analysis/model_analysis.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "crope/base/progress.h"
+#include "crope/base/random.h"
+#include "crope/model/model_dir.h"
+
+namespace crope::analysis {
+namespace fs = std::filesystem;
+namespace {
+
+using torch::Tensor;
+
+// 500 of "step_00000500"; nothing of other names, such as those of checkpoints being written.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  constexpr std::string_view kPrefix = "step_";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  std::int64_t step = 0;
+  const char* end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
+  return error == std::errc() && rest == end ? std::optional(step) : std::nullopt;
+}
+
+std::vector<AnalyzedModel> models_of(const fs::path& path) {
+  std::vector<AnalyzedModel> models;
+  const fs::path checkpoints = path / "checkpoints";
+  if (!fs::exists(path / "config.json") && fs::is_directory(checkpoints)) {
+    for (const auto& entry : fs::directory_iterator(checkpoints)) {
+      const auto step = step_of(entry.path().filename().string());
+      if (step && fs::exists(entry.path() / "config.json")) models.push_back({entry.path(), step, {}});
+    }
+    std::ranges::sort(models, {}, &AnalyzedModel::step);
+  }
+  if (models.empty()) models.push_back({model::resolve_model_dir(path), std::nullopt, {}});
+  return models;
+}
+
+std::vector<Tensor> dense_inputs(const model::Transformer& model) {
+  std::vector<Tensor> matrices;
+  for (const model::Block& block : model.blocks) {
+    for (const model::Projection& projection : block.attention.qkv) matrices.push_back(model::dense_matrix(projection));
+  }
+  return matrices;
+}
+
+std::vector<Tensor> random_twins(const std::vector<Tensor>& matrices) {
+  std::vector<Tensor> twins;
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const RandomStream stream(i, "analysis.random_twin");
+    Tensor twin = at::empty_like(matrices[i], at::MemoryFormat::Contiguous);
+    auto* values = twin.mutable_data_ptr<float>();
+    for (int64_t j = 0; j < twin.numel(); ++j) values[j] = static_cast<float>(stream.normal_at(static_cast<std::uint64_t>(j)));
+    // As large as what it stands for: large matrices count for more.
+    twins.push_back(twin * (matrices[i].norm() / twin.norm()));
+  }
+  return twins;
+}
+
+}  // namespace
+
+ModelAnalysis analyze_model(const fs::path& path, Log& log) {
+  const at::NoGradGuard no_grad;
+  ModelAnalysis analysis;
+  analysis.models = models_of(path);
+  Progress progress(log, {.label = "analyze", .unit = "models", .total = analysis.models.size()});
+  for (std::size_t i = 0; i < analysis.models.size(); ++i) {
+    const model::Transformer model = model::load_model(analysis.models[i].dir, log);
+    analysis.models[i].projections = projection_energies(model);
+    progress.update(i + 1);
+    if (i + 1 < analysis.models.size()) continue;
+    analysis.config = model.config;
+    if (std::ranges::none_of(analysis.models[i].projections, &ProjectionEnergies::tied)) {
+      const std::vector<Tensor> matrices = dense_inputs(model);
+      analysis.best_linear_share = best_linear_share(matrices);
+      analysis.random_best_linear_share = best_linear_share(random_twins(matrices));
+    }
+  }
+  return analysis;
+}
+
+}  // namespace crope::analysis

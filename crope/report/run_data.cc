@@ -1,0 +1,155 @@
+#include "crope/report/run_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "crope/base/error.h"
+#include "crope/formats/jsonl.h"
+
+namespace crope::report {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kFinalSteps = 200;  // the paper's inset
+
+Json read_or_null(const fs::path& path, std::vector<std::string>& notes) {
+  if (!fs::exists(path)) return nullptr;
+  try {
+    Json json = read_json(path);
+    if (json.is_object()) return json;
+    notes.push_back(fmt::format("{} is not a JSON object and was left out", path.filename().string()));
+  } catch (const Error& error) {
+    notes.push_back(fmt::format("{} was left out: {}", path.filename().string(), error.what()));
+  }
+  return nullptr;
+}
+
+std::optional<double> number_at(const Json& json, const char* key) {
+  if (!json.is_object()) return std::nullopt;
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number()) return std::nullopt;
+  const double value = found->get<double>();
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::string string_at(const Json& json, const char* key) {
+  if (!json.is_object()) return {};
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+void take_line(const Json& line, RunData& run) {
+  const auto step = number_at(line, "step");
+  if (!step) return;
+  if (const auto loss = number_at(line, "loss")) run.train_loss.emplace_back(*step, *loss);
+  if (const auto loss = number_at(line, "val_loss")) run.val_loss.emplace_back(*step, *loss);
+  if (const auto rate = number_at(line, "tokens_per_second")) run.tokens_per_second.push_back(*rate);
+  if (const auto elapsed = number_at(line, "elapsed_s")) run.elapsed_seconds = *elapsed;
+  if (const auto tokens = number_at(line, "tokens")) run.tokens = *tokens;
+}
+
+void read_metrics(const fs::path& path, RunData& run) {
+  formats::LineReader lines(formats::InputStream::open(path.string()));
+  std::uint64_t damaged = 0, first_damaged = 0;
+  while (const auto line = lines.next()) {
+    if (line->empty()) continue;
+    try {
+      take_line(parse_json(*line, path.string()), run);
+    } catch (const Error&) {
+      if (damaged++ == 0) first_damaged = lines.line_number();
+    }
+  }
+  if (damaged > 0) {
+    run.notes.push_back(fmt::format("metrics.jsonl: {} line{} not JSON and left out, the first is line {}", damaged,
+                                    damaged == 1 ? " is" : "s are", first_damaged));
+  }
+  const auto by_step = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::ranges::stable_sort(run.train_loss, by_step);
+  std::ranges::stable_sort(run.val_loss, by_step);
+}
+
+}  // namespace
+
+RunData read_run(const fs::path& dir) {
+  if (!fs::is_directory(dir)) {
+    throw Error(fmt::format("{} is not a folder", dir.string()), "give run directories, as 'crope train --out' makes them");
+  }
+  RunData run{.dir = dir};
+  run.run = read_or_null(dir / "run.json", run.notes);
+  run.results = read_or_null(dir / "results.json", run.notes);
+  const bool has_metrics = fs::exists(dir / "metrics.jsonl");
+  if (has_metrics) read_metrics(dir / "metrics.jsonl", run);
+  if (run.run.is_object() && run.run.contains("model")) run.model = run.run["model"];
+  if (!run.model.is_object()) run.model = read_or_null(dir / "latest" / "config.json", run.notes);
+  if (!run.model.is_object()) run.model = read_or_null(dir / "config.json", run.notes);
+  if (run.run.is_null() && !has_metrics && run.results.is_null() && run.model.is_null()) {
+    throw Error(fmt::format("{} has none of run.json, metrics.jsonl and results.json", dir.string()),
+                "give run directories, as 'crope train --out' makes them");
+  }
+  if (run.run.is_null()) run.notes.push_back("there is no run.json: no configuration");
+  if (!has_metrics) run.notes.push_back("there is no metrics.jsonl: no losses and no throughput");
+  else if (run.val_loss.empty()) run.notes.push_back("metrics.jsonl has no validation losses");
+  if (run.results.is_null()) run.notes.push_back("there is no results.json: 'crope eval' makes one");
+  run.variant = string_at(run.model, "variant");
+  // A path like "out/rope/" has an empty last part.
+  const fs::path name = dir.has_filename() ? dir.filename() : dir.parent_path().filename();
+  run.label = run.variant.empty() ? name.string() : run.variant;
+  return run;
+}
+
+std::vector<RunData> read_runs(const std::vector<fs::path>& dirs) {
+  std::vector<RunData> runs;
+  std::map<std::string, int> count;
+  for (const fs::path& dir : dirs) {
+    runs.push_back(read_run(dir));
+    ++count[runs.back().label];
+  }
+  std::map<std::string, int> names;
+  for (RunData& run : runs) {
+    if (count[run.label] == 1) continue;
+    const std::string name = run.dir.has_filename() ? run.dir.filename().string() : run.dir.parent_path().filename().string();
+    const int number = ++names[name];
+    run.label = number == 1 ? name : fmt::format("{} ({})", name, number);
+  }
+  return runs;
+}
+
+std::optional<Score> find_score(const RunData& run, const Benchmark& benchmark) {
+  if (!run.results.is_object()) return std::nullopt;
+  for (const char* table : {"results", "groups"}) {
+    const auto found = run.results.find(table);
+    if (found == run.results.end() || !found->is_object()) continue;
+    const auto task = found->find(benchmark.task);
+    if (task == found->end()) continue;
+    if (const auto value = number_at(*task, benchmark.metric)) {
+      return Score{*value, number_at(*task, benchmark.error_metric).value_or(0)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> median_rate(const RunData& run) {
+  std::vector<double> rates = run.tokens_per_second;
+  rates.erase(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 10));
+  if (rates.empty()) return std::nullopt;
+  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::ranges::nth_element(rates, middle);
+  return *middle;
+}
+
+std::optional<double> final_train_loss(const RunData& run) {
+  if (run.train_loss.empty()) return std::nullopt;
+  const std::size_t count = std::min(kFinalSteps, run.train_loss.size());
+  double sum = 0;
+  for (std::size_t i = run.train_loss.size() - count; i < run.train_loss.size(); ++i) sum += run.train_loss[i].second;
+  return sum / static_cast<double>(count);
+}
+
+std::optional<double> final_val_loss(const RunData& run) {
+  return run.val_loss.empty() ? std::nullopt : std::optional(run.val_loss.back().second);
+}
+
+}  // namespace crope::report

@@ -1,0 +1,65 @@
+// What a run directory says of itself, read for drawing: run.json, metrics.jsonl, results.json. Whatever is missing is left out and
+// named; nothing is made up for it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crope/base/json.h"
+#include "crope/report/line_chart.h"
+
+namespace crope::report {
+
+struct RunData {
+  std::filesystem::path dir;
+  std::string label;    // the variant, or the folder where several runs have the same
+  std::string variant;  // "" where nothing says
+  Json run;             // run.json, null without one
+  Json model;           // the model's configuration, from run.json or the newest checkpoint; null without either
+  Points train_loss;    // over steps
+  Points val_loss;
+  std::vector<double> tokens_per_second;  // of each step
+  double elapsed_seconds = 0;
+  double tokens = 0;    // seen so far
+  Json results;         // results.json, null without one
+  std::vector<std::string> notes;  // what is missing or damaged, in words
+};
+
+// Throws Error if `dir` is not a folder with any of these files in it. Damaged lines are left out and noted.
+RunData read_run(const std::filesystem::path& dir);
+
+// Several, with labels that tell them apart.
+std::vector<RunData> read_runs(const std::vector<std::filesystem::path>& dirs);
+
+struct Score {
+  double value;
+  double error;  // standard error; 0 where results.json has none
+};
+
+// A benchmark of the paper's Figure downstream: its names in results.json, and the metric of it that is drawn.
+struct Benchmark {
+  const char* task;
+  const char* title;
+  const char* metric;        // "acc_norm,none"
+  const char* error_metric;  // "acc_norm_stderr,none"
+  double chance;             // 0: not worth a line
+};
+
+inline constexpr std::array<Benchmark, 3> kBenchmarks = {{
+    {"hellaswag", "HellaSwag, normalised accuracy", "acc_norm,none", "acc_norm_stderr,none", 0.25},
+    {"mmlu", "MMLU, accuracy", "acc,none", "acc_stderr,none", 0.25},
+    {"gsm8k", "GSM8K, flexible extract", "exact_match,flexible-extract", "exact_match_stderr,flexible-extract", 0},
+}};
+
+std::optional<Score> find_score(const RunData& run, const Benchmark& benchmark);
+
+// The middle of the steps' rates, the first tenth left out; nothing where there are no steps.
+std::optional<double> median_rate(const RunData& run);
+
+// The last loss of each kind; training smoothed over the last steps of the paper's inset.
+std::optional<double> final_train_loss(const RunData& run);
+std::optional<double> final_val_loss(const RunData& run);
+
+}  // namespace crope::report

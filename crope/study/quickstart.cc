@@ -1,0 +1,63 @@
+#include "crope/study/quickstart.h"
+
+#include <fmt/format.h>
+
+#include "crope/base/interrupt.h"
+#include "crope/infer/generation.h"
+#include "crope/model/model_dir.h"
+#include "crope/study/run_report.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::study {
+namespace {
+
+constexpr const char* kPrompt = "One morning";
+constexpr std::int64_t kSampleTokens = 60;
+
+// How a trained model goes on with a few words, greedily.
+Sample make_sample(const Outcome& outcome, Log& log) {
+  const std::filesystem::path dir = model::resolve_model_dir(outcome.run);
+  const text::Tokenizer tokenizer = text::Tokenizer::load(dir);
+  const model::Transformer model = model::load_model(dir, log);
+  std::vector<std::int32_t> prompt;
+  if (const auto end_of_text = tokenizer.end_of_text()) prompt.push_back(*end_of_text);
+  tokenizer.encode_append(kPrompt, prompt);
+  Sample sample{.variant = outcome.variant, .prompt = kPrompt, .text = {}};
+  const infer::GenerationRequest request{.prompt = prompt,
+                                         .max_tokens = kSampleTokens,
+                                         .sampling = {},
+                                         .stop = {},
+                                         .end_token = tokenizer.end_of_text()};
+  infer::generate(model, &tokenizer, std::span(&request, 1), {},
+                  {.on_done = [&](std::size_t, const infer::Generation& done) { sample.text = done.text; }});
+  return sample;
+}
+
+}  // namespace
+
+std::optional<QuickstartResult> quickstart(const QuickstartOptions& options, Log& log) {
+  const SmallWorld world = make_small_world(options.out, options.world, log);
+  QuickstartResult result;
+  std::vector<std::filesystem::path> runs;
+  for (const std::string& variant : options.variants) {
+    throw_if_interrupted();
+    log.info(fmt::format("{}: training and evaluation", variant));
+    Experiment experiment{.job = {.given = options.recipe,
+                                  .run = options.out / variant,
+                                  .data = world.data,
+                                  .init_from = {},
+                                  .program = options.program},
+                          .benchmarks = world.benchmarks};
+    experiment.job.given["variant"] = variant;
+    const auto outcome = run_experiment(experiment, log);
+    if (!outcome) return {};
+    result.outcomes.push_back(*outcome);
+    result.samples.push_back(make_sample(*outcome, log));
+    runs.push_back(outcome->run);
+  }
+  log.info("drawing the report");
+  result.page = write_report(runs, options.out / "report", {.title = "A small world, three kinds of attention"}, log);
+  return result;
+}
+
+}  // namespace crope::study

@@ -1,0 +1,29 @@
+// The embedded corpus, ready to train on: documents, benchmarks, tokenizer and shards in one folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "crope/base/log.h"
+#include "crope/data/world_benchmark.h"
+
+namespace crope::study {
+
+struct SmallWorldOptions {
+  std::int64_t documents = 20'000;
+  std::int64_t vocab_size = 1024;
+  data::BenchmarkSizes benchmarks = {.hellaswag_items = 1000, .mmlu_items = 1000, .gsm8k_items = 100};
+};
+
+struct SmallWorld {
+  std::filesystem::path world;       // world/train.jsonl
+  std::filesystem::path benchmarks;  // world/eval
+  std::filesystem::path tokenizer;
+  std::filesystem::path data;  // shards
+};
+
+// Makes world/, tokenizer/ and data/ in `folder`, but for those that are there. A folder that was made with other
+// options is an Error.
+SmallWorld make_small_world(const std::filesystem::path& folder, const SmallWorldOptions& options, Log& log);
+
+}  // namespace crope::study

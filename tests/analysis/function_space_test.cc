@@ -1,0 +1,95 @@
+#include "crope/analysis/function_space.h"
+
+#include <cmath>
+
+#include "crope/model/init.h"
+#include "crope/model/pair_layout.h"
+#include "tests/tensor_checks.h"
+
+namespace crope::analysis {
+namespace {
+
+using torch::Tensor;
+
+TEST(FunctionSpace, EachBasisMatrixHasOneEnergy) {
+  const std::vector<Tensor> basis = {
+      at::tensor({1.0, 0.0, 0.0, 1.0}), at::tensor({0.0, 1.0, 1.0, 0.0}),
+      at::tensor({0.0, 1.0, -1.0, 0.0}), at::tensor({1.0, 0.0, 0.0, -1.0})};
+  for (std::size_t i = 0; i < basis.size(); ++i) {
+    const PauliEnergies energies = pauli_energies(basis[i].view({2, 2}));
+    for (std::size_t j = 0; j < 4; ++j) EXPECT_DOUBLE_EQ(energies.sigma[j], i == j ? 2.0 : 0.0) << i << " " << j;
+  }
+}
+
+TEST(FunctionSpace, EnergiesAddUpToTheSquaredNorm) {
+  for (const auto& shape : std::vector<std::vector<int64_t>>{{2, 2}, {6, 10}, {64, 32}}) {
+    const Tensor w = test::random_tensor(shape);
+    const double norm = w.square().sum().item<double>();
+    EXPECT_NEAR(pauli_energies(w).total(), norm, 1e-12 * norm);
+  }
+}
+
+TEST(FunctionSpace, PairsOfTheFileAreTheBlocks) {
+  // One block of sigma1 at the pair (1, 0) of the file's layout.
+  Tensor pairs = at::zeros({4, 4}, at::kDouble);
+  pairs[2][1] = 3;
+  pairs[3][0] = 3;
+  const std::vector<int> both = {0, 1};
+  const PauliEnergies energies = pauli_energies(model::pairs_to_halves(pairs, both));
+  EXPECT_DOUBLE_EQ(energies.sigma[1], 18);
+  EXPECT_DOUBLE_EQ(energies.total(), 18);
+}
+
+TEST(FunctionSpace, TiedWeightsHaveNoReflections) {
+  model::ModelConfig config{.vocab_size = 32, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 8};
+  for (const model::VariantTraits& variant : model::kVariants) {
+    config.variant = variant.variant;
+    const auto all = projection_energies(model::make_random_transformer(config));
+    ASSERT_EQ(all.size(), 8u);
+    for (const ProjectionEnergies& each : all) {
+      EXPECT_NEAR(each.energies.total(), each.squared_norm, 1e-12 * each.squared_norm);
+      const bool tied = each.projection == 'v'   ? variant.ties_v
+                        : each.projection == 'o' ? variant.ties_o
+                                                 : variant.ties_qk;
+      EXPECT_EQ(each.tied, tied) << variant.name << each.projection;
+      if (tied) {
+        EXPECT_LE(each.energies.conjugate_linear_share(), 1e-14);
+      } else {
+        const RandomShare expected = random_share(each.rows, each.columns);
+        EXPECT_NEAR(each.energies.conjugate_linear_share(), expected.mean, 5 * expected.deviation);
+      }
+    }
+  }
+}
+
+TEST(FunctionSpace, RandomShareHasTheDeviationItClaims) {
+  double sum = 0, sum_of_squares = 0;
+  constexpr int kCount = 2000;
+  at::manual_seed(1);
+  for (int i = 0; i < kCount; ++i) {
+    const double share = pauli_energies(at::randn({8, 6}, at::kDouble)).conjugate_linear_share();
+    sum += share;
+    sum_of_squares += share * share;
+  }
+  const double mean = sum / kCount, deviation = std::sqrt(sum_of_squares / kCount - mean * mean);
+  const RandomShare expected = random_share(8, 6);
+  EXPECT_NEAR(mean, expected.mean, 4 * expected.deviation / std::sqrt(kCount));
+  EXPECT_NEAR(deviation, expected.deviation, 0.06 * expected.deviation);  // its own error is 1/sqrt(2 count) = 1.6%
+}
+
+TEST(FunctionSpace, BestPairingFindsAHiddenComplexStructure) {
+  const ops::ComplexWeight pair{test::random_tensor({6, 8}), test::random_tensor({6, 8})};
+  const Tensor tied = ops::expand(pair);
+  EXPECT_NEAR(best_linear_share({tied}), 1, 1e-12);
+  // An orthogonal change of the input hides the pairs, and the energies with them, but not the structure.
+  const Tensor rotation = std::get<0>(at::linalg_qr(test::random_tensor({16, 16})));
+  const Tensor hidden = tied.mm(rotation);
+  EXPECT_GT(pauli_energies(hidden).conjugate_linear_share(), 0.2);
+  EXPECT_NEAR(best_linear_share({hidden}), 1, 1e-12);
+  const Tensor dense = test::random_tensor({12, 16});
+  EXPECT_LT(best_linear_share({dense}), 1 - 1e-3);
+  EXPECT_GE(best_linear_share({dense}), 1 - pauli_energies(dense).conjugate_linear_share() - 1e-12);
+}
+
+}  // namespace
+}  // namespace crope::analysis

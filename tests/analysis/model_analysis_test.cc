@@ -1,0 +1,62 @@
+#include "crope/analysis/model_analysis.h"
+
+#include <gtest/gtest.h>
+
+#include "crope/base/error.h"
+#include "crope/model/init.h"
+#include "crope/model/model_dir.h"
+#include "tests/temporary_folder.h"
+
+namespace crope::analysis {
+namespace {
+
+model::Transformer small_model(model::Variant variant, std::uint64_t seed) {
+  return model::make_random_transformer(
+      {.vocab_size = 32, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 8, .variant = variant}, {.seed = seed});
+}
+
+TEST(ModelAnalysis, GoldensOfEveryVariant) {
+  Log silent(nullptr);
+  for (const model::VariantTraits& variant : model::kVariants) {
+    const std::filesystem::path goldens = std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens";
+    const ModelAnalysis analysis = analyze_model(goldens / variant.name, silent);
+    ASSERT_EQ(analysis.models.size(), 1u);
+    EXPECT_FALSE(analysis.last().step.has_value());
+    EXPECT_EQ(analysis.best_linear_share.has_value(), !variant.ties_qk);
+    for (const ProjectionEnergies& each : analysis.last().projections) {
+      EXPECT_NEAR(each.energies.total(), each.squared_norm, 1e-9 * each.squared_norm);
+      if (each.tied) {
+        EXPECT_LT(each.energies.conjugate_linear_share(), 1e-14);
+      } else {
+        EXPECT_GT(each.energies.conjugate_linear_share(), 0.2);
+      }
+    }
+  }
+}
+
+TEST(ModelAnalysis, CheckpointsOfARunInOrder) {
+  const test::TemporaryFolder folder;
+  for (const int step : {10, 5, 100}) {
+    model::save_model(small_model(model::Variant::rope, std::uint64_t(step)), folder / ("checkpoints/step_" + std::to_string(step)));
+  }
+  std::filesystem::create_directories(folder / "checkpoints/step_00000200");  // not complete
+  std::filesystem::create_directories(folder / "checkpoints/.step_300.tmp");
+  std::filesystem::create_directory_symlink("checkpoints/step_100", folder / "latest");
+  Log silent(nullptr);
+  const ModelAnalysis analysis = analyze_model(folder.path(), silent);
+  ASSERT_EQ(analysis.models.size(), 3u);
+  EXPECT_EQ(analysis.models[0].step, 5);
+  EXPECT_EQ(analysis.models[1].step, 10);
+  EXPECT_EQ(analysis.last().step, 100);
+  EXPECT_NEAR(*analysis.best_linear_share, *analysis.random_best_linear_share, 0.05);
+}
+
+TEST(ModelAnalysis, OtherFoldersAreRefused) {
+  const test::TemporaryFolder folder;
+  Log silent(nullptr);
+  EXPECT_THROW(analyze_model(folder.path(), silent), Error);
+  EXPECT_THROW(analyze_model(folder / "absent", silent), Error);
+}
+
+}  // namespace
+}  // namespace crope::analysis

@@ -1,0 +1,83 @@
+// crope examples, analyze and report as a user runs them.
+#include <gtest/gtest.h>
+
+#include "crope/base/json.h"
+#include "tests/report/synthetic_run.h"
+#include "tests/run_program.h"
+
+namespace crope {
+namespace {
+
+using test::run_program;
+
+std::string golden_dir(const std::string& variant) {
+  return std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/" + variant;
+}
+
+TEST(ExamplesCommand, RotaryHeadsFindEveryTargetAndAbsoluteOnesDoNot) {
+  const auto result = run_program("examples --json --skip-training --max-width 256");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json json = parse_json(result.out, "examples");
+  int checked = 0;
+  for (const Json& sample : json["samples"]) {
+    if (sample["task"] != "token_dependent_position" || sample["mask"] != "bidirectional") continue;
+    EXPECT_EQ(sample["D"], 1024);
+    EXPECT_EQ(sample["T"], 64);
+    if (sample["kind"] == "rope" || sample["kind"] == "crope") EXPECT_EQ(sample["rows_right"], sample["rows"]);
+    if (sample["kind"] == "absolute") EXPECT_LT(sample["rows_right"].get<int>(), sample["rows"].get<int>() / 2);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 4);
+  double before = 0;
+  for (const Json& sample : json["by_width"]) {
+    if (sample["task"] != "token_dependent_position" || sample["kind"] != "crope") continue;
+    EXPECT_GT(sample["target_weight"].get<double>(), before) << sample["D"];
+    before = sample["target_weight"];
+  }
+  EXPECT_GT(before, 0.3);
+}
+
+TEST(ExamplesCommand, BadFlagsAreUsageErrors) {
+  EXPECT_EQ(run_program("examples --width 20 --skip-training").status, 2);
+  EXPECT_EQ(run_program("examples --length 0 --skip-training").status, 2);
+  EXPECT_EQ(run_program("examples --seeds 0").status, 2);
+}
+
+TEST(AnalyzeCommand, TiedProjectionsHaveNoReflections) {
+  const auto result = run_program("analyze " + golden_dir("crope_all") + " --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  for (const Json& each : parse_json(result.out, "analyze")["models"][0]["projections"]) {
+    EXPECT_LT(each["conjugate_linear_share"].get<double>(), 1e-14);
+    EXPECT_GT(each["squared_norm"].get<double>(), 0);
+  }
+  EXPECT_EQ(run_program("analyze /nowhere").status, 1);
+  const auto table = run_program("analyze --layers " + golden_dir("rope"));
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_NE(table.out.find("best pairing"), std::string::npos);
+}
+
+TEST(ReportCommand, GoesIntoTheFirstRunUnlessToldOtherwise) {
+  const test::TemporaryFolder folder;
+  const auto run = test::make_run(folder / "rope", {.steps = 60});
+  const auto result = run_program("report " + run.string() + " --skip-examples --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(parse_json(result.out, "report")["page"], (run / "report/index.html").string());
+  EXPECT_TRUE(std::filesystem::exists(run / "report/train_loss.svg"));
+  EXPECT_EQ(run_program("report " + (folder / "absent").string()).status, 1);
+  EXPECT_EQ(run_program("report").status, 2);
+}
+
+TEST(ReportCommand, WithoutGnuplotTheErrorSaysSo) {
+  const test::TemporaryFolder folder;
+  const auto run = test::make_run(folder / "rope", {.steps = 5});
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", folder.path().c_str(), 1);
+  const auto without = run_program("report " + run.string() + " --skip-examples");
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(without.status, 1);
+  EXPECT_NE(without.err.find("gnuplot was not found"), std::string::npos) << without.err;
+  EXPECT_NE(without.err.find("hint:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace crope

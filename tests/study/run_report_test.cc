@@ -1,0 +1,68 @@
+#include "crope/study/run_report.h"
+
+#include <gtest/gtest.h>
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/model/init.h"
+#include "crope/model/model_dir.h"
+#include "tests/report/synthetic_run.h"
+#include "tests/temporary_folder.h"
+
+namespace crope::study {
+namespace {
+
+using test::make_run;
+
+void add_checkpoint(const std::filesystem::path& run, model::Variant variant) {
+  model::save_model(model::make_random_transformer(
+                        {.vocab_size = 512, .num_layers = 2, .num_heads = 2, .d_model = 32, .d_ff = 32, .max_seq_len = 64, .variant = variant}),
+                    run / "checkpoints/step_00000600");
+  std::filesystem::create_directory_symlink("checkpoints/step_00000600", run / "latest");
+}
+
+TEST(RunReport, HasEverySectionAndTheRunsOwnNumbers) {
+  const test::TemporaryFolder folder;
+  const auto rope = make_run(folder / "rope", {.variant = "rope"});
+  const auto crope = make_run(folder / "crope_all", {.variant = "crope_all", .final_loss = 3.1});
+  add_checkpoint(rope, model::Variant::rope);
+  add_checkpoint(crope, model::Variant::crope_all);
+  Log silent(nullptr);
+  const auto page = write_report({rope, crope}, folder / "out", {.examples = false}, silent);
+  EXPECT_EQ(page, folder / "out/index.html");
+  const std::string html = read_file(page);
+  for (const char* id : {"overview", "parameters", "loss", "downstream", "throughput", "function-space", "plane", "configuration"}) {
+    EXPECT_NE(html.find(std::string("<section id=\"") + id + "\""), std::string::npos) << id;
+  }
+  EXPECT_NE(html.find("0.328 ± 0.005"), std::string::npos);  // acc_norm of results.json
+  EXPECT_NE(html.find("9.03k"), std::string::npos);          // the median rate of metrics.jsonl
+  EXPECT_NE(html.find("crope train --data data --out crope_all"), std::string::npos);
+  for (const char* name : {"nparams_rope", "param_counts", "train_loss", "val_loss", "downstream_hellaswag", "downstream_mmlu", "downstream_gsm8k",
+                           "throughput", "energies_run0", "fspace_sigma2"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".svg"))) << name;
+    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".png"))) << name;
+  }
+  for (const char* outside : {"src=\"http", "href=\"http", "@import"}) EXPECT_EQ(html.find(outside), std::string::npos) << outside;
+}
+
+TEST(RunReport, MissingPartsAreLeftOutWithAWord) {
+  const test::TemporaryFolder folder;
+  const auto run = make_run(folder / "a", {.validates = false, .evaluated = false});
+  Log silent(nullptr);
+  const std::string html = read_file(write_report({run}, folder / "out", {.examples = false}, silent));
+  EXPECT_EQ(html.find("<section id=\"downstream\""), std::string::npos);
+  EXPECT_EQ(html.find("<section id=\"function-space\""), std::string::npos);
+  EXPECT_NE(html.find("there is no results.json"), std::string::npos);
+  EXPECT_NE(html.find("no validation losses"), std::string::npos);
+}
+
+TEST(RunReport, BadRunsAreRefused) {
+  const test::TemporaryFolder folder;
+  Log silent(nullptr);
+  EXPECT_THROW(write_report({}, folder / "out", {}, silent), UsageError);
+  EXPECT_THROW(write_report({folder / "absent"}, folder / "out", {}, silent), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+}  // namespace
+}  // namespace crope::study
