@@ -57,7 +57,7 @@ void run(const AnalyzeFlags& flags) {
   if (!flags.out.empty()) fmt::print("wrote {}/index.html\n", flags.out);
 }
 
-void declare(Flags& flags) {
+void declare_analyze(Flags& flags) {
   const auto values = std::make_shared<AnalyzeFlags>();
   flags.positional("dir", values->dir, "A model or run directory; of a run, all its checkpoints");
   flags.option("--out", values->out, "Folder for analysis.json, the figures and a page that shows them");
@@ -70,6 +70,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kAnalyzeCommand = {"analyze", "Energies of the projections on rotations and reflections",
-                                 "crope analyze out/model --out out/analysis", declare};
+                                 "crope analyze out/model --out out/analysis", declare_analyze};
 
 }  // namespace crope::cli

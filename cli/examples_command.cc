@@ -61,7 +61,7 @@ void run(ExamplesFlags flags) {
   }
 }
 
-void declare(Flags& flags) {
+void declare_examples(Flags& flags) {
   const auto values = std::make_shared<ExamplesFlags>();
   flags.option("--out", values->out, "Folder for examples.json, the figures and a page that shows them");
   flags.option("--width", values->options.heads.head.D, "Width of the head that is tabulated");
@@ -78,6 +78,6 @@ void declare(Flags& flags) {
 }  // namespace
 
 const Command kExamplesCommand = {"examples", "What one head can do: the paper's illustrative heads, and a layer that learns them",
-                                  "crope examples --out out/examples", declare};
+                                  "crope examples --out out/examples", declare_examples};
 
 }  // namespace crope::cli

@@ -60,7 +60,7 @@ Prompt read_prompt(const GenerateFlags& flags, const GenerationModel& model) {
   return prompt;
 }
 
-void write_out(std::string_view text) {
+void write_text(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
@@ -122,22 +122,22 @@ void run(const GenerateFlags& flags) {
                              progress.update(progress.done() + 1);
                              return;
                            }
-                           if (flags.echo && shown == 0) write_out(prompt.text);
-                           write_out(tokenizer == nullptr ? fmt::format("{} ", id) : std::string(text));
+                           if (flags.echo && shown == 0) write_text(prompt.text);
+                           write_text(tokenizer == nullptr ? fmt::format("{} ", id) : std::string(text));
                            shown += text.size() + 1;
                            if (tokenizer != nullptr) results[0].text += text;
                          },
                      .on_done =
                          [&](std::size_t index, const infer::Generation& result) {
                            // What was held back until the end was known.
-                           if (streams) write_out(std::string_view(result.text).substr(results[0].text.size()));
+                           if (streams) write_text(std::string_view(result.text).substr(results[0].text.size()));
                            results[index] = result;
                          }});
   }
   if (flags.json) {
     fmt::print("{}\n", result_json(prompt, results, engine.statistics()).dump());
   } else if (streams) {
-    write_out("\n");
+    write_text("\n");
   } else {
     print_results(results);
   }

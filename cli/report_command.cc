@@ -38,7 +38,7 @@ void run(const ReportFlags& flags) {
   }
 }
 
-void declare(Flags& flags) {
+void declare_report(Flags& flags) {
   const auto values = std::make_shared<ReportFlags>();
   flags.positional("runs", values->runs, "Run directories");
   flags.option("--out", values->out, "Folder of the report (default: report/ in the first run)");
@@ -52,6 +52,6 @@ void declare(Flags& flags) {
 
 }  // namespace
 
-const Command kReportCommand = {"report", "One page with the figures and tables of runs", "crope report out/rope out/crope_all --out out/report", declare};
+const Command kReportCommand = {"report", "One page with the figures and tables of runs", "crope report out/rope out/crope_all --out out/report", declare_report};
 
 }  // namespace crope::cli
