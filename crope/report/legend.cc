@@ -7,7 +7,7 @@
 namespace crope::report {
 namespace {
 
-constexpr int kRowHeight = 21, kFoot = 10, kSample = 30, kGap = 20, kCharacterWidth = 8;
+constexpr int kEntryHeight = 21, kFoot = 10, kSample = 30, kGap = 20, kCharacterWidth = 8;
 
 struct Layout {
   int columns, rows, column_width;
@@ -43,7 +43,7 @@ int text_width(std::string_view text) {
 }
 
 int legend_height(const std::vector<LegendEntry>& entries, int figure_width) {
-  return entries.empty() ? 0 : layout_of(entries, figure_width).rows * kRowHeight + kFoot;
+  return entries.empty() ? 0 : layout_of(entries, figure_width).rows * kEntryHeight + kFoot;
 }
 
 Legend legend(const std::vector<LegendEntry>& entries, int figure_width, int figure_height) {
@@ -58,7 +58,7 @@ Legend legend(const std::vector<LegendEntry>& entries, int figure_width, int fig
     // Down the columns, as lists are read.
     const int column = static_cast<int>(i) / layout.rows, row = static_cast<int>(i) % layout.rows;
     const int x = left + column * layout.column_width;
-    const double y = made.height - kRowHeight * (row + 0.5);
+    const double y = made.height - kEntryHeight * (row + 0.5);
     if (entry.is_box) {
       made.commands += fmt::format("set object rectangle from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} fs solid noborder f{} front\n", x_at(x + kSample - 14),
                                    y_at(y - 6), x_at(x + kSample), y_at(y + 6), line_color(entry.color, entry.transparency).substr(1));

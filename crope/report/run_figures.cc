@@ -13,7 +13,7 @@
 namespace crope::report {
 namespace {
 
-constexpr double kFinalSteps = 200;
+constexpr double kInsetSteps = 200;
 constexpr double kFirstShare = 0.03;
 constexpr std::size_t kMostPoints = 400;
 constexpr std::size_t kMostLegendEntries = 9;
@@ -61,8 +61,8 @@ std::size_t smoothing_window(double steps) {
 
 Figure loss_figure(const std::vector<RunData>& runs, LossOf loss, const char* name, const char* title, bool smooth) {
   const double last = last_step(runs, loss);
-  const bool is_long = last >= 2 * kFinalSteps;
-  const double from = is_long ? last - kFinalSteps : 0.75 * last;
+  const bool is_long = last >= 2 * kInsetSteps;
+  const double from = is_long ? last - kInsetSteps : 0.75 * last;
   const std::size_t window = smooth ? smoothing_window(last) : 1;
   LineChart chart{.name = name, .title = title, .x_label = "step", .y_label = "loss (nats per token)",
                   .series = loss_series(runs, loss, 0, smooth ? std::max<std::size_t>(1, window / 5) : 1)};
@@ -76,7 +76,7 @@ Figure loss_figure(const std::vector<RunData>& runs, LossOf loss, const char* na
     }
   }
   if (low < high) chart.y_range = {{low - 0.05 * (high - low), high + 0.02 * (high - low)}};
-  Inset inset{.title = is_long ? fmt::format("last {:.0f} steps{}", kFinalSteps, smooth ? ", smoothed" : "")
+  Inset inset{.title = is_long ? fmt::format("last {:.0f} steps{}", kInsetSteps, smooth ? ", smoothed" : "")
                                : fmt::format("last quarter{}", smooth ? ", smoothed" : ""),
               .series = loss_series(runs, loss, from, window)};
   const bool has_line = std::ranges::any_of(inset.series, [](const Series& each) { return each.points.size() > 1; });
