@@ -30,13 +30,11 @@ test-asan: setup  ## the tests under the address and undefined-behaviour sanitiz
 	@cmake --build --preset asan -j $(JOBS)
 	@ctest --preset asan -LE slow
 
-quickstart: build  ## see what there is: the parameter table and a scored model
-	@echo "Training is not built yet; this shows what there is. The six variants at the paper's size:"
-	@$(CROPE) params --recipe paper
-	@echo "A small complex-linear model of the test data, scored:"
-	@$(CROPE) score tests/data/goldens/crope_all --ids 1,2,3,4,5
+quickstart: build  ## a small world, three variants trained and scored on it, a report: minutes
+	@$(CROPE) quickstart --out out/quickstart
 
-bench: build  ## measure the operations
+bench: build  ## a training step beside PyTorch's, and the operations
+	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py
 	@build/release/bench/ops_bench --benchmark_repetitions=7 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 
 format:  ## clang-format every source
