@@ -8,14 +8,18 @@ namespace crope::infer {
 
 // keys [layers, heads, room, K] and values [layers, heads, room, Kv].
 struct KvCache::Segment {
-  Segment(const CacheShape& shape, std::int64_t room)
+  Segment(const CacheShape& shape, std::int64_t layers, std::int64_t room)
       : room(room),
-        keys(at::empty({shape.layers, shape.heads, room, shape.key_width}, at::kFloat)),
-        values(at::empty({shape.layers, shape.heads, room, shape.value_width}, at::kFloat)),
+        layer_rows(layers == 1 ? 0 : shape.heads * room),
+        keys(at::empty({layers, shape.heads, room, shape.key_width}, at::kFloat)),
+        values(at::empty({layers, shape.heads, room, shape.value_width}, at::kFloat)),
         key_data(keys.data_ptr<float>()),
         value_data(values.data_ptr<float>()) {}
 
+  std::int64_t first_row(std::int64_t layer, std::int64_t head) const { return layer * layer_rows + head * room; }
+
   std::int64_t room;
+  std::int64_t layer_rows;  // from one layer to the next; 0 where all share one
   at::Tensor keys;
   at::Tensor values;
   float* key_data;
@@ -36,7 +40,12 @@ std::int64_t KvCache::room() const {
 
 void KvCache::reserve(std::int64_t count) {
   if (room() >= count) return;
-  parts_.push_back({std::make_shared<Segment>(shape_, count), 0});
+  parts_.push_back({std::make_shared<Segment>(shape_, shape_.layers, count), 0});
+  owns_last_ = true;
+}
+
+void KvCache::reserve_for_one_step(std::int64_t count) {
+  parts_.push_back({std::make_shared<Segment>(shape_, /*layers=*/1, count), 0});
   owns_last_ = true;
 }
 
@@ -54,13 +63,13 @@ KvCache KvCache::fork(std::int64_t length) const {
 
 float* KvCache::key_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const {
   const Part& last = parts_.back();
-  const std::int64_t row = (layer * shape_.heads + head) * last.segment->room + last.length + offset;
+  const std::int64_t row = last.segment->first_row(layer, head) + last.length + offset;
   return last.segment->key_data + row * shape_.key_width;
 }
 
 float* KvCache::value_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const {
   const Part& last = parts_.back();
-  const std::int64_t row = (layer * shape_.heads + head) * last.segment->room + last.length + offset;
+  const std::int64_t row = last.segment->first_row(layer, head) + last.length + offset;
   return last.segment->value_data + row * shape_.value_width;
 }
 
@@ -76,7 +85,7 @@ void KvCache::append_parts(std::int64_t layer, std::int64_t head, std::int64_t m
     const Part& part = parts_[i];
     const std::int64_t length = part.length + (i + 1 == parts_.size() ? more : 0);
     if (length == 0) continue;
-    const std::int64_t row = (layer * shape_.heads + head) * part.segment->room;
+    const std::int64_t row = part.segment->first_row(layer, head);
     parts.push_back({part.segment->key_data + row * shape_.key_width,
                      part.segment->value_data + row * shape_.value_width, length});
   }

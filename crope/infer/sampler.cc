@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "crope/base/error.h"
+#include "crope/ops/cpu/row_kernels.h"
 
 namespace crope::infer {
 namespace {
@@ -64,20 +65,34 @@ std::int32_t Sampler::sample(std::span<float> logits) {
     chosen = most_likely(logits);
   } else {
     const auto scale = static_cast<float>(1 / options_.temperature);
-    // What is this far below the largest has a probability that fp32 rounds to nothing.
-    const float floor = logits[static_cast<std::size_t>(most_likely(logits))] - 104.0f / scale;
+    for (float& logit : logits) logit *= scale;
+    const ops::cpu::RowMaximum row = ops::cpu::row_maximum(logits.data(), static_cast<std::int64_t>(logits.size()));
+    const float floor = lowest_of_interest(row, logits.size());
     candidates_.clear();
     for (std::size_t i = 0; i < logits.size(); ++i) {
-      if (logits[i] >= floor) candidates_.emplace_back(logits[i] * scale, static_cast<std::int32_t>(i));
+      if (logits[i] >= floor) candidates_.emplace_back(logits[i], static_cast<std::int32_t>(i));
     }
-    if (!candidates_.empty()) chosen = draw();
+    if (!candidates_.empty()) chosen = draw(std::exp(row.log_sum_exp - row.value));
   }
   if (options_.repetition_penalty != 1) seen_.insert(chosen);
   return chosen;
 }
 
-// Sorts only as many candidates as the nucleus needs.
-std::int32_t Sampler::draw() {
+// Below this no token can be chosen. 104 below the largest, a probability is nothing in fp32. And all tokens together
+// that have less than (1 - p) / V have less than 1 - p: the nucleus is full before it comes to them.
+float Sampler::lowest_of_interest(const ops::cpu::RowMaximum& row, std::size_t V) const {
+  float floor = row.value - 104.0f;
+  if (options_.top_p < 1 && options_.top_k == 0) {
+    // A little lower than it is, for the rounding of the sum.
+    const double share = (1 - options_.top_p) / static_cast<double>(V);
+    floor = std::max(floor, static_cast<float>(row.log_sum_exp + std::log(share) - 1e-3));
+  }
+  return std::isnan(floor) ? -INFINITY : std::min(floor, row.value);
+}
+
+// `whole` is the weight of all tokens, where the most likely one has 1. Sorts only as many candidates as the nucleus
+// needs.
+std::int32_t Sampler::draw(double whole) {
   const auto begin = candidates_.begin();
   if (options_.top_k > 0 && static_cast<std::size_t>(options_.top_k) < candidates_.size()) {
     std::nth_element(begin, begin + options_.top_k - 1, candidates_.end(), kMoreLikely);
@@ -89,15 +104,18 @@ std::int32_t Sampler::draw() {
   const auto weight = [&](const Candidate& c) { return std::exp(static_cast<double>(c.first) - largest); };
 
   if (options_.top_p < 1) {
-    double total = 0;
-    for (const Candidate& c : candidates_) total += weight(c);
+    if (options_.top_k > 0) {
+      whole = 0;
+      for (const Candidate& c : candidates_) whole += weight(c);
+    }
     double reached = 0;
     std::size_t kept = 0, sorted = 0;
-    while (kept < candidates_.size() && (kept == 0 || reached < options_.top_p * total)) {
+    while (kept < candidates_.size() && (kept == 0 || reached < options_.top_p * whole)) {
       if (kept == sorted) {
         sorted = std::min(candidates_.size(), std::max<std::size_t>(64, sorted * 4));
-        std::partial_sort(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(sorted),
-                          candidates_.end(), kMoreLikely);
+        const auto from = begin + static_cast<std::ptrdiff_t>(kept), to = begin + static_cast<std::ptrdiff_t>(sorted);
+        std::nth_element(from, to - 1, candidates_.end(), kMoreLikely);
+        std::sort(from, to, kMoreLikely);
       }
       reached += weight(candidates_[kept++]);
     }

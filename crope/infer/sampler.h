@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "crope/base/random.h"
+#include "crope/ops/cpu/row_kernels.h"
 
 namespace crope::infer {
 
@@ -24,21 +25,22 @@ struct SamplingOptions {
 // Throws UsageError naming the option that makes no sense.
 void validate(const SamplingOptions& options);
 
-// The choices of one sequence. The same options, prompt and logits give the same tokens on every machine.
+// The choices of one sequence. The same options, prompt and logits give the same tokens.
 class Sampler {
  public:
   // `prompt` counts for the repetition penalty. Throws UsageError on options that make no sense.
   Sampler(const SamplingOptions& options, std::span<const std::int32_t> prompt);
 
-  // The next token, which from then on counts for the penalty. `logits` [V] are not empty; the penalty changes them
-  // in place. A logit that is not a number is never chosen unless all are none; then the token is 0.
+  // The next token, which from then on counts for the penalty. `logits` [V] are not empty; penalty and temperature
+  // change them in place. A logit that is not a number is never chosen unless all are none; then the token is 0.
   std::int32_t sample(std::span<float> logits);
 
  private:
   using Candidate = std::pair<float, std::int32_t>;  // logit over temperature, id
 
   void penalise(std::span<float> logits) const;
-  std::int32_t draw();
+  float lowest_of_interest(const ops::cpu::RowMaximum& row, std::size_t V) const;
+  std::int32_t draw(double whole);
 
   SamplingOptions options_;
   RandomStream random_;

@@ -115,7 +115,6 @@ class Scorer {
     std::stable_sort(work.targets.begin(), work.targets.end(),
                      [](const Target& x, const Target& y) { return x.position < y.position; });
     work.cache = std::move(cache);
-    work.cache->reserve(tree_.nodes[node].end - tree_.nodes[node].begin);
     ready_.push_back(node);
   }
 
@@ -129,6 +128,12 @@ class Scorer {
       const PrefixNode& place = tree_.nodes[node];
       const std::int64_t begin = place.begin + work_[node].done;
       const std::int64_t end = std::min(place.end, begin + options_.batch_tokens - rows);
+      const bool is_whole = begin == place.begin && end == place.end;
+      if (is_whole && place.children.empty()) {
+        work_[node].cache->reserve_for_one_step(end - begin);
+      } else {
+        work_[node].cache->reserve(place.end - begin);
+      }
       chunks.push_back({&*work_[node].cache, std::span(inputs_[place.input])
                                                  .subspan(static_cast<std::size_t>(begin),
                                                           static_cast<std::size_t>(end - begin))});

@@ -16,7 +16,7 @@ namespace crope::ops::cpu::HWY_NAMESPACE {
 
 HWY_INLINE float sum_of_squares(const float* x, std::int64_t N) {
   float out[1][1];
-  dot_block<1, 1>(x, N, x, N, N, out);
+  dot_block<1, 1, /*kSums=*/4, Ahead::leave>(x, N, x, N, N, out);
   return out[0][0];
 }
 
@@ -33,7 +33,7 @@ void NormaliseRow(const float* x, const float* gain, float eps, std::int64_t N, 
 }
 
 HWY_INLINE Vector silu(Tag d, Vector x) {
-  // Far below, the exponential leaves the range of floats and x / (1 + inf) is the right limit, -0.
+  // Above 88 the exponential leaves the range of floats; there the result is 0 in any case.
   return hn::Div(x, hn::Add(hn::Set(d, 1.0f), hn::Exp(d, hn::Min(hn::Neg(x), hn::Set(d, 88.0f)))));
 }
 
