@@ -102,7 +102,7 @@ Figure stacked_bar_chart(const StackedBarChart& chart) {
   }
   if (!(x_max > 0)) x_max = 1;
   const bool axis = !chart.x_format.empty();
-  Frame made = frame(chart.title, chart.bars, x_max, chart.width, (axis ? 30 : 12) + legend_height(chart.legend, chart.width));
+  Frame made = frame(chart.title, chart.bars, x_max, chart.width, (axis ? 40 : 12) + legend_height(chart.legend, chart.width));
   std::string& commands = made.commands;
   commands += axis ? fmt::format("set xtics format {} scale 0.4\nset border 3\n", gnuplot_text(chart.x_format)) : "unset xtics\n";
   std::string alt = chart.title + ":";

@@ -28,7 +28,7 @@ code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mon
 p code,td code,figcaption code{background:var(--band);padding:.08em .3em;border-radius:4px;overflow-wrap:anywhere}
 pre{background:var(--band);border:1px solid var(--line);border-radius:8px;padding:.8rem 1rem;overflow-x:auto;line-height:1.45;white-space:pre-wrap;overflow-wrap:anywhere}
 figure{margin:1.1rem 0 1.5rem}
-.row{display:flex;flex-wrap:wrap;gap:1rem 1.6rem;align-items:flex-start}
+.row{display:grid;gap:1rem 1.6rem;align-items:start}
 .row>div{min-width:0}
 .row svg{display:block;width:100%;height:auto;overflow:visible}
 .row svg text,.row svg tspan{font-family:inherit}
@@ -87,9 +87,10 @@ std::string block_html(const Prose& prose) {
 }
 
 std::string block_html(const FigureRow& row) {
-  std::string html = "<figure><div class=\"row\">\n";
+  std::string html = fmt::format(
+      "<figure><div class=\"row\" style=\"grid-template-columns:repeat(auto-fill,minmax(min(100%,{}px),1fr))\">\n", row.narrowest);
   for (const DrawnFigure& figure : row.figures) {
-    html += fmt::format("<div style=\"flex:1 1 {}px;max-width:{}px\">{}</div>\n", std::min(row.narrowest, figure.width), figure.width * 5 / 4, figure.svg);
+    html += fmt::format("<div style=\"max-width:{}px\">{}</div>\n", figure.width * 5 / 4, figure.svg);
   }
   return html + "</div><figcaption>" + inline_html(row.caption) + "</figcaption></figure>\n";
 }

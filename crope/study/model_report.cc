@@ -228,7 +228,7 @@ report::Section function_space_section(const ModelAnalysis& analysis, const std:
     }
     figures.push_back(energy_chart(fmt::format("energies_{}", projection), fmt::format("{} projection", static_cast<char>(projection - 'a' + 'A')), std::move(bars), dir));
   }
-  section.blocks.emplace_back(report::FigureRow{std::move(figures), "Shares of the four energies by layer.", 300});
+  section.blocks.emplace_back(report::FigureRow{std::move(figures), "Shares of the four energies by layer.", 400});
   if (analysis.models.size() > 1) {
     section.blocks.emplace_back(report::FigureRow{checkpoint_charts(analysis, dir), "Over the checkpoints of the run, layers taken together. The dotted line is a random matrix."});
   }

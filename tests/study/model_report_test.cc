@@ -10,8 +10,8 @@
 namespace crope::study {
 namespace {
 
-std::string golden(const std::string& variant) {
-  return std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/" + variant;
+std::filesystem::path golden(const char* variant) {
+  return std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / variant;
 }
 
 TEST(ModelReport, JsonHoldsTheEnergies) {
