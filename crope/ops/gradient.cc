@@ -1,6 +1,7 @@
 #include "crope/ops/gradient.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -25,6 +26,8 @@ class HandWritten : public torch::autograd::Function<HandWritten> {
  public:
   static variable_list forward(AutogradContext* context, at::TensorList inputs,
                                const std::function<ForwardResult()>& forward, BackwardFunction& backward) {
+    // Below autograd: views made here are plain tensors, and dispatch is shorter.
+    const at::AutoDispatchBelowADInplaceOrView below;
     ForwardResult result = forward();
     context->save_for_backward(std::move(result.saved));
     context->saved_data[kBackwardKey] =
@@ -50,7 +53,7 @@ class HandWritten : public torch::autograd::Function<HandWritten> {
 
 bool needs_gradient(const TensorList& inputs) {
   return at::GradMode::is_enabled() &&
-         std::ranges::any_of(inputs, [](const torch::Tensor& x) { return x.requires_grad(); });
+         std::ranges::any_of(inputs, [](const torch::Tensor& x) { return x.defined() && x.requires_grad(); });
 }
 
 TensorList with_gradient(const TensorList& inputs, const std::function<ForwardResult()>& forward,
