@@ -1,14 +1,14 @@
 // One training step by part: forward, backward, optimiser; best and median of the rounds.
 //
 //   build/release/bench/step_bench [paper|small] [variant ...] [--rounds N] [--threads N] [--no-optimizer]
-//                                  [--malloc]
+//                                  [--malloc] [--recompute]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <string>
@@ -31,6 +31,7 @@ struct Settings {
   int threads = 0;
   bool optimizer = true;
   bool keep_memory = true;
+  model::Activations activations = model::Activations::kept;
 };
 
 struct Size {
@@ -53,10 +54,22 @@ double peak_megabytes() {
   return 0;
 }
 
-double seconds_of(const auto& work) {
+// Processor time of all threads: on a machine that others use, steadier than the clock.
+double processor_seconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+struct Seconds {
+  double wall = 0, processor = 0;
+};
+Seconds seconds_of(const auto& work) {
+  const double processor = processor_seconds();
   const auto start = std::chrono::steady_clock::now();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+          processor_seconds() - processor};
 }
 
 void run(const Settings& settings, const std::string& variant) {
@@ -67,13 +80,13 @@ void run(const Settings& settings, const std::string& variant) {
   train::Optimizer optimizer(model);
   at::manual_seed(1);
   const Tensor tokens = at::randint(size.config.vocab_size, {size.rows, size.length + 1}, torch::kInt64);
-  std::map<std::string, std::vector<double>> times;
+  std::map<std::string, std::vector<Seconds>> times;
   double last_loss = 0;
   for (int round = 0; round <= settings.rounds; ++round) {
     Tensor loss;
-    const double forward = seconds_of([&] { loss = model::loss(model, tokens); });
-    const double backward = seconds_of([&] { loss.backward(); });
-    const double update = seconds_of([&] {
+    const Seconds forward = seconds_of([&] { loss = model::loss(model, tokens, settings.activations); });
+    const Seconds backward = seconds_of([&] { loss.backward(); });
+    const Seconds update = seconds_of([&] {
       if (settings.optimizer) optimizer.step(1e-3);
     });
     for (model::Parameter& parameter : model.parameters) parameter.value.mutable_grad() = Tensor();
@@ -81,13 +94,15 @@ void run(const Settings& settings, const std::string& variant) {
     if (round == 0) continue;  // first touches
     times["1 forward"].push_back(forward);
     times["2 backward"].push_back(backward);
-    times["3 both"].push_back(forward + backward);
+    times["3 both"].push_back({forward.wall + backward.wall, forward.processor + backward.processor});
     times["4 optimiser"].push_back(update);
   }
   for (auto& [part, seconds] : times) {
-    std::ranges::sort(seconds);
-    fmt::print("{:10} {:12} best {:8.1f} ms  median {:8.1f} ms\n", variant, part, 1e3 * seconds.front(),
-               1e3 * seconds[seconds.size() / 2]);
+    std::ranges::sort(seconds, {}, &Seconds::wall);
+    const double best = seconds.front().wall, median = seconds[seconds.size() / 2].wall;
+    const double processor = std::ranges::min(seconds, {}, &Seconds::processor).processor;
+    fmt::print("{:10} {:12} best {:8.1f} ms  median {:8.1f} ms  processor {:8.1f} ms\n", variant, part, 1e3 * best,
+               1e3 * median, 1e3 * processor);
   }
   fmt::print("{:10} loss {:.6f}, peak {:.0f} MB\n", variant, last_loss, peak_megabytes());
   std::fflush(stdout);
@@ -104,6 +119,7 @@ int main(int argc, char** argv) {
     else if (argument == "--threads" && i + 1 < argc) settings.threads = std::atoi(argv[++i]);
     else if (argument == "--no-optimizer") settings.optimizer = false;
     else if (argument == "--malloc") settings.keep_memory = false;
+    else if (argument == "--recompute") settings.activations = model::Activations::recomputed;
     else settings.variants.push_back(argument);
   }
   if (settings.variants.empty()) settings.variants = {"rope", "crope_all"};

@@ -13,6 +13,7 @@
 #include "cli/version.h"
 #include "crope/base/error.h"
 #include "crope/base/nearest_name.h"
+#include "crope/ops/tensor_memory.h"
 
 namespace {
 
@@ -118,6 +119,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  crope::ops::keep_tensor_memory();
   try {
     return run(argc, argv);
   } catch (const UsageError& e) {

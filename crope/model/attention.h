@@ -7,6 +7,7 @@
 
 #include "crope/model/projection.h"
 #include "crope/ops/rope.h"
+#include "crope/ops/rotary_attention.h"
 
 namespace crope::model {
 
@@ -19,11 +20,8 @@ struct Attention {
   double norm_eps;
 };
 
-// Heads of a width stored as halves: [B, T, 2 H K/2] -> [B, H, T, K], each head again [re | im].
-torch::Tensor split_heads(const torch::Tensor& x, std::int64_t num_heads);
-
-// The inverse.
-torch::Tensor merge_heads(const torch::Tensor& heads);
+using ops::merge_heads;
+using ops::split_heads;
 
 // y[B, T, D] from x[B, T, D]; position t sees positions 0 to t.
 torch::Tensor forward(const Attention& attention, const torch::Tensor& x, const ops::RopeTable& positions);

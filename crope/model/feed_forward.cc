@@ -1,11 +1,14 @@
 #include "crope/model/feed_forward.h"
 
+#include <array>
+
 #include "crope/ops/swiglu.h"
 
 namespace crope::model {
 
 torch::Tensor forward(const FeedForward& layer, const torch::Tensor& x) {
-  return project(ops::swiglu(project(x, layer.gate), project(x, layer.up)), layer.down);
+  const auto [gate, up] = project(x, std::array{layer.gate, layer.up});
+  return project(ops::swiglu(gate, up), layer.down);
 }
 
 }  // namespace crope::model

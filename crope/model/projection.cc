@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <vector>
+#include "crope/ops/linear.h"
 
 namespace crope::model {
 
@@ -10,21 +10,26 @@ using torch::Tensor;
 
 Tensor project(const Tensor& x, const Projection& projection) {
   if (const auto* pair = std::get_if<ops::ComplexWeight>(&projection)) return ops::block_linear(x, *pair);
-  return at::linear(x, std::get<DenseWeight>(projection).weight);
+  return ops::linear(x, std::get<DenseWeight>(projection).weight);
 }
 
-std::array<Tensor, 3> project(const Tensor& x, const std::array<Projection, 3>& projections) {
-  // The tied ones go together; which they are depends on the variant.
-  std::array<Tensor, 3> results;
+std::vector<Tensor> project_all(const Tensor& x, std::span<const Projection> projections) {
+  // Which are tied depends on the variant.
   std::vector<ops::ComplexWeight> pairs;
+  std::vector<Tensor> weights;
   for (const Projection& projection : projections) {
-    if (const auto* pair = std::get_if<ops::ComplexWeight>(&projection)) pairs.push_back(*pair);
+    if (const auto* pair = std::get_if<ops::ComplexWeight>(&projection)) {
+      pairs.push_back(*pair);
+    } else {
+      weights.push_back(std::get<DenseWeight>(projection).weight);
+    }
   }
   const std::vector<Tensor> tied = pairs.empty() ? std::vector<Tensor>() : ops::block_linear(x, pairs);
-  auto next_tied = tied.begin();
-  for (std::size_t i = 0; i < projections.size(); ++i) {
-    const bool is_tied = std::holds_alternative<ops::ComplexWeight>(projections[i]);
-    results[i] = is_tied ? *next_tied++ : project(x, projections[i]);
+  const std::vector<Tensor> dense = weights.empty() ? std::vector<Tensor>() : ops::linear(x, weights);
+  auto next_tied = tied.begin(), next_dense = dense.begin();
+  std::vector<Tensor> results;
+  for (const Projection& projection : projections) {
+    results.push_back(std::holds_alternative<ops::ComplexWeight>(projection) ? *next_tied++ : *next_dense++);
   }
   return results;
 }

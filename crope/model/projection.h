@@ -3,8 +3,11 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "crope/ops/block_linear.h"
 
@@ -19,8 +22,16 @@ using Projection = std::variant<DenseWeight, ops::ComplexWeight>;
 // y[..., out] from x[..., in].
 torch::Tensor project(const torch::Tensor& x, const Projection& projection);
 
-// Several maps of the same input.
-std::array<torch::Tensor, 3> project(const torch::Tensor& x, const std::array<Projection, 3>& projections);
+// Several maps of the same input, in one operation for each kind of map.
+std::vector<torch::Tensor> project_all(const torch::Tensor& x, std::span<const Projection> projections);
+
+template <std::size_t N>
+std::array<torch::Tensor, N> project(const torch::Tensor& x, const std::array<Projection, N>& projections) {
+  std::vector<torch::Tensor> results = project_all(x, projections);
+  std::array<torch::Tensor, N> array;
+  std::ranges::move(results, array.begin());
+  return array;
+}
 
 // The map as a dense [out, in] matrix, in halves.
 torch::Tensor dense_matrix(const Projection& projection);

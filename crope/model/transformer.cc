@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include "crope/base/error.h"
+#include "crope/ops/embedding.h"
 #include "crope/ops/linear_cross_entropy.h"
+#include "crope/ops/recompute.h"
 #include "crope/ops/rms_norm.h"
 
 namespace crope::model {
@@ -79,32 +81,106 @@ void set_requires_grad(Transformer& model, bool requires_grad) {
   for (Parameter& parameter : model.parameters) parameter.value.requires_grad_(requires_grad);
 }
 
-Tensor features(const Transformer& model, const Tensor& ids) {
-  const ModelConfig& config = model.config;
-  const int64_t T = ids.size(1);
-  if (T < 1 || T > config.max_seq_len) {
-    throw Error(fmt::format("a sequence of {} tokens: expected 1 to {} (max_seq_len)", T, config.max_seq_len));
+namespace {
+
+// The residual stream before its last addition is made: x + added. The addition belongs to the norm that follows.
+struct Stream {
+  Tensor x;
+  Tensor added;  // undefined in front of the first block
+};
+
+ops::SumAndNorm add_and_norm(const Stream& h, const Tensor& gain, double eps) {
+  if (!h.added.defined()) return {h.x, ops::rms_norm(h.x, gain, eps)};
+  return ops::add_rms_norm(h.x, h.added, gain, eps);
+}
+
+Stream forward(const Block& block, const Stream& h, const ops::RopeTable& table, double eps) {
+  const ops::SumAndNorm before = add_and_norm(h, block.attention_norm, eps);
+  const Tensor attended = forward(block.attention, before.norm, table);
+  const ops::SumAndNorm between = ops::add_rms_norm(before.sum, attended, block.feed_forward_norm, eps);
+  return {between.sum, forward(block.feed_forward, between.norm)};
+}
+
+// The block's parameters are inputs of the recomputation, so that their gradients come out of it.
+std::vector<Tensor*> parameters_of(Block& block) {
+  std::vector<Tensor*> parameters = {&block.attention_norm, &block.feed_forward_norm};
+  const auto add = [&](Projection& projection) {
+    if (auto* pair = std::get_if<ops::ComplexWeight>(&projection)) {
+      parameters.push_back(&pair->a);
+      parameters.push_back(&pair->b);
+    } else {
+      parameters.push_back(&std::get<DenseWeight>(projection).weight);
+    }
+  };
+  for (Projection& projection : block.attention.qkv) add(projection);
+  add(block.attention.o);
+  add(block.feed_forward.gate);
+  add(block.feed_forward.up);
+  add(block.feed_forward.down);
+  if (block.attention.q_norm.defined()) {
+    parameters.push_back(&block.attention.q_norm);
+    parameters.push_back(&block.attention.k_norm);
   }
-  const Tensor positions = at::arange(T, ids.options().dtype(torch::kInt64));
+  return parameters;
+}
+
+Stream forward_recomputed(const Block& block, const Stream& h, const ops::RopeTable& table, double eps) {
+  Block copy = block;
+  std::vector<Tensor> inputs = {h.x, h.added};
+  for (const Tensor* parameter : parameters_of(copy)) inputs.push_back(*parameter);
+  const auto run = [copy, table, eps](const std::vector<Tensor>& in) mutable -> std::vector<Tensor> {
+    const std::vector<Tensor*> parameters = parameters_of(copy);
+    for (std::size_t i = 0; i < parameters.size(); ++i) *parameters[i] = in[i + 2];
+    const Stream out = forward(copy, {in[0], in[1]}, table, eps);
+    for (Tensor* parameter : parameters) *parameter = Tensor();
+    return {out.x, out.added};
+  };
+  const std::vector<Tensor> out = ops::recomputed(inputs, run);
+  return {out[0], out[1]};
+}
+
+// The features of rows of the embedding, h[B, T, D].
+Tensor features_of(const Transformer& model, const Tensor& embedded, Activations activations) {
+  const ModelConfig& config = model.config;
+  const Tensor positions = at::arange(embedded.size(1), embedded.options().dtype(torch::kInt64));
   const ops::RopeTable table =
       ops::rope_table(positions, config.qk_width(), config.rope_theta, model.embedding.options());
-  Tensor h = at::embedding(model.embedding, ids);  // [B, T, D]
+  Stream h{embedded, {}};
   for (const Block& block : model.blocks) {
-    h = h + forward(block.attention, ops::rms_norm(h, block.attention_norm, config.norm_eps), table);
-    h = h + forward(block.feed_forward, ops::rms_norm(h, block.feed_forward_norm, config.norm_eps));
+    h = activations == Activations::recomputed ? forward_recomputed(block, h, table, config.norm_eps)
+                                               : forward(block, h, table, config.norm_eps);
   }
-  return ops::rms_norm(h, model.norm, config.norm_eps);
+  return add_and_norm(h, model.norm, config.norm_eps).norm;
+}
+
+void check_length(const ModelConfig& config, int64_t T) {
+  if (T >= 1 && T <= config.max_seq_len) return;
+  throw Error(fmt::format("a sequence of {} tokens: expected 1 to {} (max_seq_len)", T, config.max_seq_len));
+}
+
+}  // namespace
+
+Tensor features(const Transformer& model, const Tensor& ids, Activations activations) {
+  check_length(model.config, ids.size(1));
+  return features_of(model, at::embedding(model.embedding, ids), activations);
 }
 
 Tensor logits(const Transformer& model, const Tensor& ids) {
   return at::linear(features(model, ids), model.output);
 }
 
-Tensor loss(const Transformer& model, const Tensor& tokens) {
+Tensor loss(const Transformer& model, const Tensor& tokens, Activations activations) {
   const int64_t T = tokens.size(1) - 1;
-  const Tensor h = features(model, tokens.narrow(1, 0, T));
-  const Tensor targets = tokens.narrow(1, 1, T).reshape({-1});
-  return ops::linear_cross_entropy(h.reshape({-1, model.config.d_model}), model.output, targets);
+  check_length(model.config, T);
+  const Tensor ids = tokens.narrow(1, 0, T), targets = tokens.narrow(1, 1, T).reshape({-1});
+  ops::TiedEmbedding embedding;
+  if (model.config.tie_embeddings) {
+    embedding = ops::tied_embedding(model.embedding, ids);
+  } else {
+    embedding = {at::embedding(model.embedding, ids), model.output};
+  }
+  const Tensor h = features_of(model, embedding.rows, activations);
+  return ops::linear_cross_entropy(h.reshape({-1, model.config.d_model}), embedding.weight, targets);
 }
 
 Tensor token_losses(const Transformer& model, const Tensor& ids) {

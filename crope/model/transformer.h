@@ -43,15 +43,21 @@ Transformer make_transformer(const ModelConfig& config, std::span<const torch::T
 // Asks autograd for the gradients of all parameters, or for none.
 void set_requires_grad(Transformer& model, bool requires_grad);
 
+// What a forward pass keeps for its gradient.
+enum class Activations {
+  kept,        // of every operation
+  recomputed,  // the input of each block; the rest is made anew in the backward pass: less memory, a third more time
+};
+
 // The normalised final features [B, T, D] of ids[B, T]. Throws Error if T is 0 or more than max_seq_len.
 // REQUIRES: 0 <= ids < V.
-torch::Tensor features(const Transformer& model, const torch::Tensor& ids);
+torch::Tensor features(const Transformer& model, const torch::Tensor& ids, Activations activations = Activations::kept);
 
 // Logits [B, T, V] of ids[B, T].
 torch::Tensor logits(const Transformer& model, const torch::Tensor& ids);
 
 // The mean loss of predicting tokens[:, 1:] from tokens[:, :-1]: tokens[B, T + 1].
-torch::Tensor loss(const Transformer& model, const torch::Tensor& tokens);
+torch::Tensor loss(const Transformer& model, const torch::Tensor& tokens, Activations activations = Activations::kept);
 
 // -log p(ids[t] | ids[0..t-1]) for t = 1...: [T - 1] from ids[T], without gradients.
 torch::Tensor token_losses(const Transformer& model, const torch::Tensor& ids);

@@ -2,8 +2,12 @@
 
 #include <ATen/ATen.h>
 
+#include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
+#include "crope/ops/cpu/halves.h"
+#include "crope/ops/fused.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/slices.h"
 
 namespace crope::ops {
 namespace {
@@ -21,60 +25,114 @@ Halves halves_of(const Tensor& x) {
   return {x.narrow(-1, 0, N), x.narrow(-1, N, N)};
 }
 
+// The sum of the halves of x[R, 2N], and their difference where it is asked for: one pass over x.
+struct SumAndDifference {
+  Tensor sum, difference;
+};
+enum class Want { sum, both };
+SumAndDifference sum_of_halves(const Tensor& re, const Tensor& im, Want want) {
+  if (re.dim() != 2 || re.stride(1) != 1 || im.stride(1) != 1 || !fused_for({re, im})) {
+    return {re + im, want == Want::both ? re - im : Tensor()};
+  }
+  const int64_t R = re.size(0), N = re.size(1);
+  Tensor sum = at::empty({R, N}, re.options());
+  Tensor difference = want == Want::both ? at::empty({R, N}, re.options()) : Tensor();
+  const cpu::HalvesSum call{.N = N,
+                            .re = re.const_data_ptr<float>(),
+                            .re_stride = re.stride(0),
+                            .im = im.const_data_ptr<float>(),
+                            .im_stride = im.stride(0),
+                            .sum = sum.data_ptr<float>(),
+                            .difference = difference.defined() ? difference.data_ptr<float>() : nullptr};
+  parallel_rows(R, 4 * N, [&](int64_t begin, int64_t end) { cpu::sum_halves(call, begin, end); });
+  return {sum, difference};
+}
+
 // Each layer costs three real products of half the width instead of four (Gauss). With e, o for re, im:
-//   forward   y_e = a(x_e + x_o) + (b - a) x_o          y_o = a(x_e + x_o) - (a + b) x_e
+//   forward   y_e = a(x_e + x_o) - (a - b) x_o          y_o = a(x_e + x_o) - (a + b) x_e
 //   backward  gx_e = a'(g_e + g_o) - (a + b)' g_o       gx_o = a'(g_e + g_o) - (a - b)' g_e
 //             ga = g_e'(x_e + x_o) - (g_e - g_o)' x_o   gb = g_e'(x_e + x_o) - (g_e + g_o)' x_e
 // Halves are strided views, so the products read and write them in place.
 
-// inputs: x[R, 2N], then a[M, N], b[M, N] of each layer. Makes y[R, 2M] of each layer.
+// inputs: x[R, 2N], then a[M, N], b[M, N] of each layer. Makes y[R, 2M] of each layer, columns of one matrix.
 ForwardResult forward(const TensorList& inputs) {
   const Tensor& x = inputs[0];
   const Halves in = halves_of(x);
-  const Tensor sum = in.re + in.im;
+  const Tensor sum = sum_of_halves(in.re, in.im, Want::sum).sum;
+  int64_t width = 0;
+  for (size_t i = 1; i < inputs.size(); i += 2) width += 2 * inputs[i].size(0);
+  const Tensor wide = at::empty({x.size(0), width}, x.options());
   TensorList outputs;
+  int64_t column = 0;
   for (size_t i = 1; i < inputs.size(); i += 2) {
     const Tensor &a = inputs[i], &b = inputs[i + 1];
-    Tensor y = at::empty({x.size(0), 2 * a.size(0)}, x.options());
+    Tensor y = wide.narrow(1, column, 2 * a.size(0));
+    column += 2 * a.size(0);
     Halves out = halves_of(y);
+    const SumAndDifference weights = sum_of_halves(a, b, Want::both);
     at::mm_out(out.re, sum, a.t());
     out.im.copy_(out.re);
-    out.re.addmm_(in.im, (b - a).t());
-    out.im.addmm_(in.re, (a + b).t(), 1, -1);
+    out.re.addmm_(in.im, weights.difference.t(), 1, -1);
+    out.im.addmm_(in.re, weights.sum.t(), 1, -1);
     outputs.push_back(std::move(y));
   }
   return {.outputs = std::move(outputs), .saved = inputs};
 }
 
-// Adds what one layer contributes to the gradient of x.
-void accumulate_input_gradient(Halves& grad_x, const Halves& g, const Tensor& g_sum, const Tensor& a, const Tensor& b) {
-  const Tensor shared = g_sum.mm(a);
-  grad_x.re.add_(shared).addmm_(g.im, a + b, 1, -1);
-  grad_x.im.add_(shared).addmm_(g.re, a - b, 1, -1);
+// What the gradient of one layer's output is needed as.
+struct LayerGradient {
+  size_t layer;  // index of its a in the inputs
+  Halves g;
+  Tensor sum, difference;
+};
+
+// What all layers have in common, a'(g_e + g_o), is added up in one half and copied to the other once.
+Tensor input_gradient(const BackwardCall& call, const std::vector<LayerGradient>& layers) {
+  const Tensor& x = call.saved[0];
+  Tensor grad = at::empty(x.sizes(), x.options());
+  Halves out = halves_of(grad);
+  for (const LayerGradient& layer : layers) {
+    const Tensor& a = call.saved[layer.layer];
+    if (&layer == &layers.front()) {
+      at::mm_out(out.re, layer.sum, a);
+    } else {
+      out.re.addmm_(layer.sum, a);
+    }
+  }
+  out.im.copy_(out.re);
+  for (const LayerGradient& layer : layers) {
+    const SumAndDifference weights =
+        sum_of_halves(call.saved[layer.layer], call.saved[layer.layer + 1], Want::both);
+    out.re.addmm_(layer.g.im, weights.sum, 1, -1);
+    out.im.addmm_(layer.g.re, weights.difference, 1, -1);
+  }
+  return grad;
 }
 
 TensorList backward(const BackwardCall& call) {
   const Tensor& x = call.saved[0];
   const Halves in = halves_of(x);
   TensorList results(call.saved.size());
-  Halves grad_x;
-  if (call.needed[0]) {
-    results[0] = at::zeros_like(x);
-    grad_x = halves_of(results[0]);
-  }
-  Tensor sum;  // x_e + x_o, made when the first weight asks for it
+  std::vector<LayerGradient> layers;
+  bool weights_needed = false;
   for (size_t i = 1; i < call.saved.size(); i += 2) {
     const Tensor& grad = call.grads[(i - 1) / 2];
     if (!grad.defined()) continue;
-    const Tensor &a = call.saved[i], &b = call.saved[i + 1];
     const Halves g = halves_of(grad);
-    const Tensor g_sum = g.re + g.im;
-    if (call.needed[0]) accumulate_input_gradient(grad_x, g, g_sum, a, b);
+    SumAndDifference sums = sum_of_halves(g.re, g.im, call.needed[i] ? Want::both : Want::sum);
+    layers.push_back({i, g, std::move(sums.sum), std::move(sums.difference)});
+    weights_needed = weights_needed || call.needed[i] || call.needed[i + 1];
+  }
+  if (layers.empty()) return results;
+  if (call.needed[0]) results[0] = input_gradient(call, layers);
+  if (!weights_needed) return results;
+  const Tensor sum = sum_of_halves(in.re, in.im, Want::sum).sum;
+  for (const LayerGradient& layer : layers) {
+    const size_t i = layer.layer;
     if (!call.needed[i] && !call.needed[i + 1]) continue;
-    if (!sum.defined()) sum = in.re + in.im;
-    const Tensor shared = g.re.t().mm(sum);
-    if (call.needed[i]) results[i] = at::addmm(shared, (g.re - g.im).t(), in.im, 1, -1);
-    if (call.needed[i + 1]) results[i + 1] = at::addmm(shared, g_sum.t(), in.re, 1, -1);
+    Tensor grad_a = layer.g.re.t().mm(sum);
+    if (call.needed[i + 1]) results[i + 1] = at::addmm(grad_a, layer.sum.t(), in.re, 1, -1);
+    if (call.needed[i]) results[i] = grad_a.addmm_(layer.difference.t(), in.im, 1, -1);
   }
   return results;
 }
@@ -84,13 +142,13 @@ TensorList backward(const BackwardCall& call) {
 std::vector<Tensor> block_linear(const Tensor& x, std::span<const ComplexWeight> weights) {
   check_shape(x.dim() >= 1 && x.size(-1) % 2 == 0, kName, "x", "an even last dimension", x);
   const int64_t N = x.size(-1) / 2;
-  TensorList inputs{x.reshape({-1, 2 * N})};
+  TensorList inputs{as_rows(autocast_input(x))};
   for (const ComplexWeight& weight : weights) {
     check_shape(weight.a.dim() == 2 && weight.a.size(1) == N, kName, "a", "[M, N] with 2N the last dimension of x",
                 weight.a);
     check_shape(weight.b.sizes() == weight.a.sizes(), kName, "b", "the shape of a", weight.b);
-    inputs.push_back(weight.a);
-    inputs.push_back(weight.b);
+    inputs.push_back(autocast_weight(weight.a, x));
+    inputs.push_back(autocast_weight(weight.b, x));
   }
   std::vector<Tensor> outputs = with_gradient(
       inputs, [&] { return forward(inputs); }, backward);

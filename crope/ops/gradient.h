@@ -13,7 +13,8 @@ using TensorList = std::vector<torch::Tensor>;
 
 struct ForwardResult {
   TensorList outputs;
-  TensorList saved;  // inputs, or tensors made for the occasion: what backward will want to see. Never outputs.
+  // Inputs, or tensors made for the occasion: what backward will want to see. An output is saved by its detach().
+  TensorList saved;
 };
 
 struct BackwardCall {
@@ -25,7 +26,7 @@ struct BackwardCall {
 // Returns the gradient of each input, undefined where it is not needed.
 using BackwardFunction = std::function<TensorList(const BackwardCall&)>;
 
-// Runs `forward` unseen by autograd and records `backward` as its gradient, if any of the inputs needs one. Saved
+// Inputs may be undefined. Runs `forward` unseen by autograd and records `backward` as its gradient, if any of the inputs needs one. Saved
 // tensors are let go as soon as the backward pass has used them.
 TensorList with_gradient(const TensorList& inputs, const std::function<ForwardResult()>& forward,
                          BackwardFunction backward);

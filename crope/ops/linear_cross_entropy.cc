@@ -4,7 +4,13 @@
 
 #include <algorithm>
 
+#include <numeric>
+#include <vector>
+
+#include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
+#include "crope/ops/cpu/softmax_rows.h"
+#include "crope/ops/fused.h"
 #include "crope/ops/gradient.h"
 
 namespace crope::ops {
@@ -14,17 +20,19 @@ using torch::Tensor;
 
 constexpr const char* kName = "linear_cross_entropy";
 
-// Rows whose logits take about 64 MB: enough of them to keep the products at full speed, few enough to stay small
-// beside the weights.
-int64_t chunk_rows(int64_t V) {
-  constexpr int64_t kLogitsPerChunk = int64_t{1} << 24;
-  return std::clamp<int64_t>(kLogitsPerChunk / V, 64, 4096);
+// Rows whose logits take at most 128 MB, in chunks of nearly one size: enough of them to keep the products at full
+// speed, few enough to stay small beside the weights.
+int64_t chunk_rows(int64_t R, int64_t V) {
+  constexpr int64_t kLogitsPerChunk = int64_t{1} << 25;
+  const int64_t most = std::clamp<int64_t>(kLogitsPerChunk / V, 64, 4096);
+  const int64_t chunks = (R + most - 1) / most;
+  return (R + chunks - 1) / chunks;
 }
 
 // Calls visit(first row, x rows, target rows) for each chunk.
 template <typename Visit>
 void for_each_chunk(const Tensor& x, const Tensor& weight, const Tensor& targets, const Visit& visit) {
-  const int64_t step = chunk_rows(weight.size(0));
+  const int64_t step = chunk_rows(x.size(0), weight.size(0));
   for (int64_t row = 0; row < x.size(0); row += step) {
     const int64_t rows = std::min(step, x.size(0) - row);
     visit(row, x.narrow(0, row, rows), targets.narrow(0, row, rows));
@@ -54,7 +62,9 @@ ForwardResult forward(const Tensor& x, const Tensor& weight, const Tensor& targe
   Tensor grad_x, grad_weight;
   if (with_gradients) {
     grad_x = at::empty_like(x);
-    grad_weight = at::zeros_like(weight);
+    // Chunks are added up in fp32 at least.
+    const bool wide = weight.scalar_type() == torch::kFloat64;
+    grad_weight = at::zeros(weight.sizes(), weight.options().dtype(wide ? torch::kFloat64 : torch::kFloat32));
   }
   const double share = 1.0 / static_cast<double>(x.size(0));
   Tensor loss = at::zeros({}, x.options().dtype(torch::kFloat64));
@@ -67,24 +77,72 @@ ForwardResult forward(const Tensor& x, const Tensor& weight, const Tensor& targe
     const Tensor grad_logits = logits.mul_(share).to(x.scalar_type());
     Tensor grad_rows = grad_x.narrow(0, row, x_rows.size(0));
     at::mm_out(grad_rows, grad_logits, weight);
-    grad_weight.addmm_(grad_logits.t(), x_rows);
+    if (grad_weight.scalar_type() == x.scalar_type()) {
+      grad_weight.addmm_(grad_logits.t(), x_rows);
+    } else {
+      grad_weight.add_(grad_logits.t().mm(x_rows));
+    }
   });
   const auto type = x.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
+  if (with_gradients) grad_weight = grad_weight.to(weight.scalar_type());
   return {.outputs = {(loss * share).to(type)}, .saved = {grad_x, grad_weight}};
 }
 
+// The same with one buffer for the logits of all chunks, which become their gradient in one pass.
+ForwardResult fused_forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
+  const int64_t R = x.size(0), V = weight.size(0);
+  Tensor grad_x, grad_weight;
+  if (with_gradients) {
+    grad_x = at::empty(x.sizes(), x.options());
+    grad_weight = at::empty(weight.sizes(), weight.options());
+  }
+  const auto share = static_cast<float>(1.0 / static_cast<double>(R));
+  std::vector<double> losses(static_cast<size_t>(R));
+  const Tensor buffer = at::empty({chunk_rows(R, V), V}, x.options());
+  for_each_chunk(x, weight, targets, [&](int64_t row, const Tensor& x_rows, const Tensor& target_rows) {
+    const int64_t rows = x_rows.size(0);
+    Tensor logits = buffer.narrow(0, 0, rows);
+    at::mm_out(logits, x_rows, weight.t());
+    float* data = logits.data_ptr<float>();
+    const Tensor target_list = target_rows.contiguous();
+    const int64_t* target = target_list.const_data_ptr<int64_t>();
+    parallel_rows(rows, V, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        losses[static_cast<size_t>(row + i)] =
+            cpu::cross_entropy_row(data + i * V, V, target[i], with_gradients ? share : 0.0f);
+      }
+    });
+    if (!with_gradients) return;
+    Tensor grad_rows = grad_x.narrow(0, row, rows);
+    at::mm_out(grad_rows, logits, weight);
+    if (row == 0) {
+      at::mm_out(grad_weight, logits.t(), x_rows);
+    } else {
+      grad_weight.addmm_(logits.t(), x_rows);
+    }
+  });
+  const double total = std::accumulate(losses.begin(), losses.end(), 0.0);
+  return {.outputs = {at::scalar_tensor(total / static_cast<double>(R), x.options())}, .saved = {grad_x, grad_weight}};
+}
+
+// The gradients were made in the forward pass, for a gradient of one: what backward() of the loss itself starts from.
 TensorList backward(const BackwardCall& call) {
-  return {call.saved[0] * call.grads[0], call.saved[1] * call.grads[0]};
+  const Tensor& g = call.grads[0];
+  if (g.is_cpu() && g.item<double>() == 1) return {call.saved[0], call.saved[1]};
+  return {call.saved[0] * g.to(call.saved[0].scalar_type()), call.saved[1] * g.to(call.saved[1].scalar_type())};
 }
 
 }  // namespace
 
-Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets) {
-  check_inputs(x, weight, targets);
+Tensor linear_cross_entropy(const Tensor& x_in, const Tensor& weight_in, const Tensor& targets) {
+  check_inputs(x_in, weight_in, targets);
+  const Tensor x = autocast_input(x_in), weight = autocast_weight(weight_in, x_in);
   const bool with_gradients = needs_gradient({x, weight});
-  return with_gradient(
-             {x, weight}, [&] { return forward(x, weight, targets, with_gradients); }, backward)
-      .front();
+  const bool fused = fused_for({x, weight});
+  const auto run = [&] {
+    return fused ? fused_forward(x, weight, targets, with_gradients) : forward(x, weight, targets, with_gradients);
+  };
+  return with_gradient({x, weight}, run, backward).front();
 }
 
 Tensor linear_token_losses(const Tensor& x, const Tensor& weight, const Tensor& targets) {

@@ -1,5 +1,7 @@
 #include "crope/model/transformer.h"
 
+#include <ATen/autocast_mode.h>
+
 #include "crope/base/error.h"
 #include "crope/model/init.h"
 #include "tests/tensor_checks.h"
@@ -57,6 +59,51 @@ TEST(Transformer, RefusesParametersOfAnotherShape) {
   EXPECT_THROW(make_transformer(config, values), Error);
   values.pop_back();
   EXPECT_THROW(make_transformer(config, values), Error);
+}
+
+test::TensorList gradients_of(const Tensor& value, const Transformer& model) {
+  test::TensorList leaves;
+  for (const Parameter& parameter : model.parameters) leaves.push_back(parameter.value);
+  return torch::autograd::grad({value}, leaves);
+}
+
+TEST(Transformer, RecomputingChangesNothing) {
+  for (const VariantTraits& row : kVariants) {
+    Transformer model = make_random_transformer(tiny(row.variant));
+    set_requires_grad(model, true);
+    const Tensor tokens = at::randint(11, {2, 9}, torch::kInt64);
+    const Tensor kept = loss(model, tokens), recomputed = loss(model, tokens, Activations::recomputed);
+    EXPECT_TRUE(at::equal(kept, recomputed));
+    const test::TensorList expected = gradients_of(kept, model), got = gradients_of(recomputed, model);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_TRUE(at::equal(got[i], expected[i])) << row.name << " " << model.parameters[i].spec.name;
+    }
+  }
+}
+
+// ATen's autocast around the whole loss, as mixed precision uses it.
+TEST(Transformer, Bf16IsNearFp32) {
+  for (const Variant variant : {Variant::rope, Variant::crope_all, Variant::half_rope_qk}) {
+    Transformer model = make_random_transformer(tiny(variant), {.embedding_std = 1.0});
+    set_requires_grad(model, true);
+    const Tensor tokens = at::randint(11, {4, 9}, torch::kInt64);
+    const Tensor exact = loss(model, tokens);
+    const test::TensorList expected = gradients_of(exact, model);
+    for (const Activations activations : {Activations::kept, Activations::recomputed}) {
+      at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+      at::autocast::set_autocast_enabled(at::kCPU, true);
+      const Tensor rough = loss(model, tokens, activations);
+      at::autocast::clear_cache();
+      at::autocast::set_autocast_enabled(at::kCPU, false);
+      EXPECT_EQ(rough.scalar_type(), torch::kFloat32);
+      test::expect_close(rough, exact, 1e-2);
+      const test::TensorList got = gradients_of(rough, model);
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(got[i].scalar_type(), torch::kFloat32);
+        test::expect_close(got[i], expected[i], 5e-2, model.parameters[i].spec.name);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 // Aligned to a huge page; asks for huge pages, and goes on without where the kernel has none to give.
 std::byte* map_segment(std::size_t bytes) {
   const std::size_t wide = bytes + kHugePage;
-  void* mapped = mmap(nullptr, wide, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapped = mmap(nullptr, wide, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   const auto start = reinterpret_cast<std::uintptr_t>(mapped);
   const std::uintptr_t aligned = round_up(start, kHugePage);

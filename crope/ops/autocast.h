@@ -1,0 +1,15 @@
+// Mixed precision for operations with gradients by hand. ATen's autocast rewrites ATen calls and does not see into
+// them, so they ask here for the type that it would have chosen.
+#pragma once
+
+#include <torch/types.h>
+
+namespace crope::ops {
+
+// x in autocast's type where autocast is on for its device and x is fp32, else x itself. Differentiable.
+torch::Tensor autocast_input(const torch::Tensor& x);
+
+// The same for a weight that is used with x, through autocast's cache: a weight is cast once in each forward pass.
+torch::Tensor autocast_weight(const torch::Tensor& weight, const torch::Tensor& x);
+
+}  // namespace crope::ops

@@ -1,0 +1,128 @@
+#include "crope/ops/cpu/rotary_heads.h"
+
+#include <cmath>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "crope/ops/cpu/rotary_heads.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "crope/ops/cpu/vector_loop-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace crope::ops::cpu::HWY_NAMESPACE {
+
+HWY_INLINE HWY_ATTR float scale_of(const float* re, const float* im, std::int64_t P, float eps) {
+  const float squares = sum_over(P, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto x = hn::LoadU(d, re + i), y = hn::LoadU(d, im + i);
+    return hn::MulAdd(x, x, hn::Mul(y, y));
+  });
+  return 1.0f / std::sqrt(squares / static_cast<float>(2 * P) + eps);
+}
+
+void Head(const RotaryHead& call) {
+  const std::int64_t P = call.P;
+  for (std::int64_t t = 0; t < call.T; ++t) {
+    const float *re = call.x.re + t * call.x.stride, *im = call.x.im + t * call.x.stride;
+    float* out = call.out + t * 2 * P;
+    const bool normalised = call.gain != nullptr, turned = call.cos != nullptr;
+    const float r = normalised ? scale_of(re, im, P, call.eps) : 1.0f;
+    const float *cos = turned ? call.cos + t * P : nullptr, *sin = turned ? call.sin + t * P : nullptr;
+    for_each_vector(P, [&](auto d, std::int64_t i) HWY_ATTR {
+      auto x = hn::LoadU(d, re + i), y = hn::LoadU(d, im + i);
+      if (normalised) {
+        x = hn::Mul(hn::Mul(x, hn::Set(d, r)), hn::LoadU(d, call.gain + i));
+        y = hn::Mul(hn::Mul(y, hn::Set(d, r)), hn::LoadU(d, call.gain + P + i));
+      }
+      if (turned) {
+        const auto c = hn::LoadU(d, cos + i), s = hn::LoadU(d, sin + i);
+        hn::StoreU(hn::NegMulAdd(y, s, hn::Mul(x, c)), d, out + i);
+        hn::StoreU(hn::MulAdd(x, s, hn::Mul(y, c)), d, out + P + i);
+      } else {
+        hn::StoreU(x, d, out + i);
+        hn::StoreU(y, d, out + P + i);
+      }
+    });
+  }
+}
+
+void HeadBackward(const RotaryHeadBackward& call) {
+  const std::int64_t P = call.P;
+  for (std::int64_t t = 0; t < call.T; ++t) {
+    const float *re = call.x.re + t * call.x.stride, *im = call.x.im + t * call.x.stride;
+    const float* grad = call.grad + t * 2 * P;
+    float *gx = call.gx.re + t * call.gx.stride, *gy = call.gx.im + t * call.gx.stride;
+    const bool turned = call.cos != nullptr;
+    // The gradient before the turn, kept in gx until the sum over the row is known.
+    for_each_vector(P, [&](auto d, std::int64_t i) HWY_ATTR {
+      const auto u = hn::LoadU(d, grad + i), v = hn::LoadU(d, grad + P + i);
+      if (turned) {
+        const auto c = hn::LoadU(d, call.cos + t * P + i), s = hn::LoadU(d, call.sin + t * P + i);
+        hn::StoreU(hn::MulAdd(v, s, hn::Mul(u, c)), d, gx + i);
+        hn::StoreU(hn::NegMulAdd(u, s, hn::Mul(v, c)), d, gy + i);
+      } else {
+        hn::StoreU(u, d, gx + i);
+        hn::StoreU(v, d, gy + i);
+      }
+    });
+    if (call.gain == nullptr) continue;
+    const float r = scale_of(re, im, P, call.eps);
+    const float dot = sum_over(P, [&](auto d, std::int64_t i) HWY_ATTR {
+      const auto ux = hn::Mul(hn::LoadU(d, gx + i), hn::LoadU(d, re + i));
+      const auto vy = hn::Mul(hn::LoadU(d, gy + i), hn::LoadU(d, im + i));
+      float *gain_re = call.grad_gain + i, *gain_im = call.grad_gain + P + i;
+      hn::StoreU(hn::MulAdd(ux, hn::Set(d, r), hn::LoadU(d, gain_re)), d, gain_re);
+      hn::StoreU(hn::MulAdd(vy, hn::Set(d, r), hn::LoadU(d, gain_im)), d, gain_im);
+      return hn::MulAdd(ux, hn::LoadU(d, call.gain + i), hn::Mul(vy, hn::LoadU(d, call.gain + P + i)));
+    });
+    const float along = r * r * r * dot / static_cast<float>(2 * P);
+    for_each_vector(P, [&](auto d, std::int64_t i) HWY_ATTR {
+      const auto u = hn::Mul(hn::LoadU(d, gx + i), hn::LoadU(d, call.gain + i));
+      const auto v = hn::Mul(hn::LoadU(d, gy + i), hn::LoadU(d, call.gain + P + i));
+      hn::StoreU(hn::NegMulAdd(hn::LoadU(d, re + i), hn::Set(d, along), hn::Mul(u, hn::Set(d, r))), d, gx + i);
+      hn::StoreU(hn::NegMulAdd(hn::LoadU(d, im + i), hn::Set(d, along), hn::Mul(v, hn::Set(d, r))), d, gy + i);
+    });
+  }
+}
+
+void RowProducts(std::int64_t T, std::int64_t P, const HeadHalves& x, const HeadHalves& y, float* products) {
+  for (std::int64_t t = 0; t < T; ++t) {
+    const std::int64_t at_x = t * x.stride, at_y = t * y.stride;
+    products[t] = sum_over(P, [&](auto d, std::int64_t i) HWY_ATTR {
+      const auto re = hn::Mul(hn::LoadU(d, x.re + at_x + i), hn::LoadU(d, y.re + at_y + i));
+      return hn::MulAdd(hn::LoadU(d, x.im + at_x + i), hn::LoadU(d, y.im + at_y + i), re);
+    });
+  }
+}
+
+}  // namespace crope::ops::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace crope::ops::cpu {
+
+HWY_EXPORT(Head);
+HWY_EXPORT(HeadBackward);
+HWY_EXPORT(RowProducts);
+
+void rotary_head(const RotaryHead& call) {
+  HWY_DYNAMIC_DISPATCH(Head)(call);
+}
+void rotary_head_backward(const RotaryHeadBackward& call) {
+  HWY_DYNAMIC_DISPATCH(HeadBackward)(call);
+}
+void head_row_products(std::int64_t T, std::int64_t P, const HeadHalves& x, const HeadHalves& y, float* products) {
+  HWY_DYNAMIC_DISPATCH(RowProducts)(T, P, x, y, products);
+}
+
+void head_to_halves(std::int64_t T, std::int64_t P, const float* head, const HeadHalves& to) {
+  const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(P);
+  for (std::int64_t t = 0; t < T; ++t) {
+    std::memcpy(to.re + t * to.stride, head + t * 2 * P, bytes);
+    std::memcpy(to.im + t * to.stride, head + t * 2 * P + P, bytes);
+  }
+}
+
+}  // namespace crope::ops::cpu
+#endif

@@ -1,0 +1,90 @@
+#include "crope/ops/linear.h"
+
+#include <ATen/ATen.h>
+
+#include "crope/ops/autocast.h"
+#include "crope/ops/check.h"
+#include "crope/ops/gradient.h"
+#include "crope/ops/slices.h"
+
+namespace crope::ops {
+namespace {
+
+using torch::Tensor;
+
+// inputs: x[R, N], then the weights.
+ForwardResult forward(const TensorList& inputs) {
+  const Tensor& x = inputs[0];
+  int64_t width = 0;
+  for (size_t i = 1; i < inputs.size(); ++i) width += inputs[i].size(0);
+  const Tensor wide = at::empty({x.size(0), width}, x.options());
+  TensorList outputs;
+  int64_t column = 0;
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    Tensor y = wide.narrow(1, column, inputs[i].size(0));
+    column += inputs[i].size(0);
+    at::mm_out(y, x, inputs[i].t());
+    outputs.push_back(std::move(y));
+  }
+  return {.outputs = std::move(outputs), .saved = inputs};
+}
+
+Tensor input_gradient(const BackwardCall& call) {
+  Tensor grad;
+  for (size_t i = 0; i < call.grads.size(); ++i) {
+    if (!call.grads[i].defined()) continue;
+    const Tensor& weight = call.saved[i + 1];
+    if (grad.defined()) {
+      grad.addmm_(call.grads[i], weight);
+    } else {
+      grad = call.grads[i].mm(weight);
+    }
+  }
+  return grad;
+}
+
+TensorList backward(const BackwardCall& call) {
+  const Tensor& x = call.saved[0];
+  TensorList results(call.saved.size());
+  if (call.needed[0]) results[0] = input_gradient(call);
+  bool all = true;
+  for (size_t i = 0; i < call.grads.size(); ++i) all = all && call.grads[i].defined() && call.needed[i + 1];
+  const auto wide = all ? joined_columns(call.grads) : std::nullopt;
+  const Tensor wide_grad = wide ? wide->t().mm(x) : Tensor();
+  int64_t row = 0;
+  for (size_t i = 0; i < call.grads.size(); ++i) {
+    const int64_t rows = call.saved[i + 1].size(0);
+    if (wide) {
+      results[i + 1] = wide_grad.narrow(0, row, rows);
+    } else if (call.grads[i].defined() && call.needed[i + 1]) {
+      results[i + 1] = call.grads[i].t().mm(x);
+    }
+    row += rows;
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor> weights) {
+  TensorList inputs{as_rows(autocast_input(x))};
+  for (const Tensor& weight : weights) {
+    check_shape(weight.dim() == 2 && x.dim() >= 1 && weight.size(1) == x.size(-1), "linear", "weight",
+                "[M, N] with N the last dimension of x", weight);
+    inputs.push_back(autocast_weight(weight, x));
+  }
+  std::vector<Tensor> outputs = with_gradient(
+      inputs, [&] { return forward(inputs); }, backward);
+  std::vector<int64_t> shape = x.sizes().vec();
+  for (Tensor& y : outputs) {
+    shape.back() = y.size(1);
+    y = y.view(shape);
+  }
+  return outputs;
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight) {
+  return linear(x, std::span(&weight, 1)).front();
+}
+
+}  // namespace crope::ops
