@@ -10,7 +10,7 @@ namespace {
 
 using test::run_program;
 
-std::string golden_dir(const std::string& variant) {
+std::string golden_model(const std::string& variant) {
   return std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/" + variant;
 }
 
@@ -47,14 +47,14 @@ TEST(ExamplesCommand, BadFlagsAreUsageErrors) {
 }
 
 TEST(AnalyzeCommand, TiedProjectionsHaveNoReflections) {
-  const auto result = run_program("analyze " + golden_dir("crope_all") + " --json");
+  const auto result = run_program("analyze " + golden_model("crope_all") + " --json");
   ASSERT_EQ(result.status, 0) << result.err;
   for (const Json& each : parse_json(result.out, "analyze")["models"][0]["projections"]) {
     EXPECT_LT(each["conjugate_linear_share"].get<double>(), 1e-14);
     EXPECT_GT(each["squared_norm"].get<double>(), 0);
   }
   EXPECT_EQ(run_program("analyze /nowhere").status, 1);
-  const auto table = run_program("analyze --layers " + golden_dir("rope"));
+  const auto table = run_program("analyze --layers " + golden_model("rope"));
   EXPECT_EQ(table.status, 0) << table.err;
   EXPECT_NE(table.out.find("best pairing"), std::string::npos);
 }
