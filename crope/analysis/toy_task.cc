@@ -1,6 +1,7 @@
 #include "crope/analysis/toy_task.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -140,6 +141,18 @@ class ToyLayer {
   model::Projection q_, k_, v_;
 };
 
+// One thread while it lives: these products are so small that waking a second one takes longer than they do.
+class OneThread {
+ public:
+  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
+  ~OneThread() { at::set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 double accuracy(const ToyLayer& layer, const ToyBatch& batch, std::int64_t first_position) {
   const at::NoGradGuard no_grad;
   const Tensor guesses = layer.forward(batch.ids, first_position).argmax(1).index_select(0, batch.places);
@@ -160,6 +173,7 @@ void check(const ToyOptions& options) {
 
 ToyRun train_toy(ToyKind kind, std::uint64_t seed, const ToyOptions& options) {
   check(options);
+  const OneThread one_thread;
   const ToyLayer layer(kind, seed, options);
   ToyRun run{.kind = kind, .D = options.D, .seed = seed, .parameters = layer.counted_parameters()};
   RandomStream training(seed, "toy.training"), testing(seed, "toy.testing");

@@ -85,9 +85,9 @@ Figure line_chart(const LineChart& chart) {
   const Legend foot = legend(entries, chart.width, chart.height);
   const double bottom = static_cast<double>(foot.height + kBelowAxis) / chart.height;
   std::string commands = fmt::format(
-      "set title {} offset 0,-0.3\nset xlabel {} offset 0,0.6\nset ylabel {} offset 0.8,0\nunset key\n"
+      "set title {} offset 0,-0.3\nset xlabel {} offset 0,0.6\nset ylabel {} offset 0.4,0\nunset key\n"
       "set lmargin at screen {:.4f}\nset rmargin at screen 0.955\nset tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
-      gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), 66.0 / chart.width, 1 - 36.0 / chart.height, bottom);
+      gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), 82.0 / chart.width, 1 - 36.0 / chart.height, bottom);
   commands += foot.commands;
   if (chart.log_x) {
     commands += "set logscale x 2\nset format x '%.0f'\n";
@@ -98,7 +98,7 @@ Figure line_chart(const LineChart& chart) {
   commands += chart.y_range ? fmt::format("set yrange [{}:{}]\n", chart.y_range->first, chart.y_range->second)
                             : range_command("yrange", extent_of(chart.series, false), 0.04);
   if (chart.reference) {
-    commands += fmt::format("set arrow 1 from graph 0, first {0:.9g} to graph 1, first {0:.9g} nohead {1} dt (2,3) lw 1.2\n",
+    commands += fmt::format("set arrow from graph 0, first {0:.9g} to graph 1, first {0:.9g} nohead {1} dt (2,3) lw 1.2\n",
                             *chart.reference, line_color(Color::muted));
   }
   if (chart.inset) commands += "set multiplot\n";

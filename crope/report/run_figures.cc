@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kInsetSteps = 200;
 constexpr double kFirstShare = 0.03;
+constexpr double kInsetFrom = 0.3;    // of the steps; its labels begin there
+constexpr double kBelowInset = 0.36;  // of the height is free below it
 constexpr std::size_t kMostPoints = 400;
 constexpr std::size_t kMostLegendEntries = 9;
 
@@ -67,14 +69,17 @@ Figure loss_figure(const std::vector<RunData>& runs, LossOf loss, const char* na
   LineChart chart{.name = name, .title = title, .x_label = "step", .y_label = "loss (nats per token)",
                   .series = loss_series(runs, loss, 0, smooth ? std::max<std::size_t>(1, window / 5) : 1)};
   // The first steps fall so far that nothing else would be seen: the axis begins where they end.
-  double low = INFINITY, high = -INFINITY;
+  double low = INFINITY, high = -INFINITY, below_inset = -INFINITY;
   for (const Series& each : chart.series) {
     for (const auto& [step, value] : each.points) {
       if (step < kFirstShare * last) continue;
       low = std::min(low, value);
       high = std::max(high, value);
+      if (step > kInsetFrom * last) below_inset = std::max(below_inset, value);
     }
   }
+  // Room for the inset above the curves.
+  if (low < high) high = std::max(high, low + (below_inset - low) / kBelowInset);
   if (low < high) chart.y_range = {{low - 0.05 * (high - low), high + 0.02 * (high - low)}};
   Inset inset{.title = is_long ? fmt::format("last {:.0f} steps{}", kInsetSteps, smooth ? ", smoothed" : "")
                                : fmt::format("last quarter{}", smooth ? ", smoothed" : ""),
