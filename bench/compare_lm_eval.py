@@ -173,7 +173,7 @@ def check_same(name, ours, theirs):
 
 
 def compare_row(args, name, model, peer, data, out):
-    row = ROWS[name]
+    row = ROWS[name] | ({"items": args.items} if args.items else {})
     trials = {}
     if args.batch:
         best = args.batch
@@ -265,6 +265,7 @@ def main():
     parser.add_argument("--rows", default=",".join([*ROWS, "decode"]))
     parser.add_argument("--variant", default="rope", choices=["rope", "crope_qk", "crope_qkv", "crope_all"])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--items", type=int, help="fewer items than the table asks for, for a quick look")
     parser.add_argument("--batch", type=int, help="batch size of lm_eval, instead of trying several")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--work", type=Path, help="folder to keep the model in, for further runs")
