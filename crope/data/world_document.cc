@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "crope/data/world_grammar.h"
 #include "crope/data/world_narrative.h"
@@ -13,13 +15,26 @@ namespace {
 // One part of a document. Parts are joined by blank lines.
 using Part = void (*)(std::string_view subject, RandomStream& random, std::string& out);
 
+std::string_view plain_text(const Question& question) {
+  return question.plain_text.empty() ? question.text : question.plain_text;
+}
+
+// The choices in lines of their own, after a text.
+std::string lettered(std::string_view text, const std::array<std::string, kChoices>& choices) {
+  std::string lines(text);
+  for (std::size_t i = 0; i < kChoices; ++i) {
+    lines += fmt::format("\n{}. {}", static_cast<char>('A' + i), choices[i]);
+  }
+  return lines;
+}
+
 const Question& pick_question(const Story& story, RandomStream& random) {
   return pick(story.questions, random);
 }
 
-void append_closing(const Question& question, std::string& out) {
+void append_closing(const Question& question, std::string_view stem, std::string& out) {
   out += ' ';
-  append_capitalised(question.stem, out);
+  append_capitalised(stem, out);
   out += ' ';
   out += question.choices[question.answer];
   out += '.';
@@ -33,11 +48,12 @@ void write_story(std::string_view, RandomStream& random, std::string& out) {
   const std::size_t count = std::min<std::size_t>(story.questions.size(), 2 + random.below(3));
   const bool is_asked = one_in(2, random);
   for (std::size_t i = 0; i < count; ++i) {
+    const Question& question = story.questions[i];
     if (is_asked) {
       out += ' ';
-      out += story.questions[i].text;
+      out += plain_text(question);
     }
-    append_closing(story.questions[i], out);
+    append_closing(question, one_in(2, random) ? question.stem : question.plain_stem, out);
   }
 }
 
@@ -46,16 +62,50 @@ void write_continuation(std::string_view, RandomStream& random, std::string& out
   out += story.activity;
   out += ": ";
   out += story.text;
-  append_closing(story.is_paired && one_in(3, random) ? draw_pair(story, random) : pick_question(story, random), out);
+  const Question question =
+      story.is_paired && one_in(3, random) ? draw_pair(story, random) : pick_question(story, random);
+  append_closing(question, question.stem, out);
 }
 
 void write_choice(std::string_view subject, RandomStream& random, std::string& out) {
-  const Story story = draw_story(subject, Side::training, random);
+  const Story story = one_in(3, random) ? draw_story(subject, Side::training, random)
+                                        : draw_sorting_story(subject, Side::training, random);
   Question question = pick_question(story, random);
   place_answer(question, random.below(kChoices), random);
-  out += choice_prompt(story, question);
+  // What can be asked without a story sometimes is.
+  const bool is_short = !question.plain_text.empty() && one_in(2, random);
+  out += is_short ? lettered(question.plain_text, question.choices) + "\nAnswer:" : choice_prompt(story, question);
   out += ' ';
   out += static_cast<char>('A' + question.answer);
+}
+
+// A lesson in answering by letter: four words, where each of them stands, and all that can be asked about them.
+void write_lesson(std::string_view subject, RandomStream& random, std::string& out) {
+  Story story = draw_sorting_story(subject, Side::training, random);
+  std::array<std::size_t, kChoices> order;  // of the choices
+  std::iota(order.begin(), order.end(), 0);
+  shuffle(order, random);
+  std::array<std::string, kChoices> choices;
+  std::array<char, kChoices> letters;
+  for (std::size_t i = 0; i < kChoices; ++i) {
+    choices[i] = story.questions[0].choices[order[i]];
+    letters[order[i]] = static_cast<char>('A' + i);
+  }
+  out += lettered("Here are four words.", choices);
+  shuffle(story.questions, random);
+  // Word by word, kind by kind, or asked as an examination asks: one of the three, lest one give away another.
+  const std::uint64_t form = random.below(3);
+  if (form < 2) out += form == 0 ? "\nWords:" : "\nKinds:";
+  for (std::size_t i = 0; i < kChoices; ++i) {
+    const Question& question = story.questions[i];
+    const char letter = letters[question.answer];
+    if (form == 2) {
+      out += fmt::format("\n{}\nAnswer: {}", question.plain_text, letter);
+    } else {
+      const std::string& word = form == 0 ? question.choices[question.answer] : question.key;
+      out += fmt::format(" {} {}{}", word, letter, i + 1 < kChoices ? "," : ".");
+    }
+  }
 }
 
 void write_problem(std::string_view, RandomStream& random, std::string& out) {
@@ -81,9 +131,9 @@ struct DocumentKind {
   Part write;
   std::uint64_t weight;
 };
-constexpr DocumentKind kDocumentKinds[] = {{write_story, 25},   {write_continuation, 18}, {write_choice, 26},
-                                           {write_problem, 11}, {write_game, 12},         {write_day, 4},
-                                           {write_facts, 4}};
+constexpr DocumentKind kDocumentKinds[] = {{write_story, 8},   {write_continuation, 14}, {write_choice, 30},
+                                           {write_lesson, 28}, {write_problem, 12},      {write_game, 4},
+                                           {write_day, 2},     {write_facts, 2}};
 
 // A word takes about five and a half bytes.
 constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1000;
@@ -118,14 +168,7 @@ std::string choice_heading(std::string_view subject) {
 }
 
 std::string choice_prompt(const Story& story, const Question& question) {
-  std::string prompt = story_question(story, question);
-  for (std::size_t i = 0; i < kChoices; ++i) {
-    prompt += "\n";
-    prompt += static_cast<char>('A' + i);
-    prompt += ". ";
-    prompt += question.choices[i];
-  }
-  return prompt + "\nAnswer:";
+  return lettered(story_question(story, question), question.choices) + "\nAnswer:";
 }
 
 std::string problem_prompt(const Problem& problem) {

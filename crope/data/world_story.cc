@@ -8,6 +8,7 @@
 #include "crope/data/world_bindings.h"
 #include "crope/data/world_order.h"
 #include "crope/data/world_problem.h"
+#include "crope/data/world_sorting.h"
 
 namespace crope::data {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 struct Maker {
   std::string_view subject;
   std::function<Story(RandomStream&)> draw;
+  bool is_sorting = false;
 };
 
 std::vector<Maker> all_makers() {
@@ -26,6 +28,9 @@ std::vector<Maker> all_makers() {
   makers.push_back({"elementary_mathematics", draw_ages});
   makers.push_back({"elementary_mathematics", draw_neighbours});
   makers.push_back({"elementary_mathematics", draw_counting});
+  for (const SortingKind& kind : sorting_kinds()) {
+    makers.push_back({kind.subject, [&kind](RandomStream& random) { return draw_sorting(kind, random); }, true});
+  }
   return makers;
 }
 
@@ -34,10 +39,17 @@ const std::vector<Maker>& makers() {
   return all;
 }
 
-const Maker& pick_maker(std::string_view subject, RandomStream& random) {
+const Maker& pick_maker(bool is_sorting, std::string_view subject, RandomStream& random) {
   for (;;) {
     const Maker& maker = pick(makers(), random);
-    if (subject.empty() || maker.subject == subject) return maker;
+    if (maker.is_sorting == is_sorting && (subject.empty() || maker.subject == subject)) return maker;
+  }
+}
+
+Story draw_from(const Maker& maker, Side side, RandomStream& random) {
+  for (;;) {
+    Story story = maker.draw(random);
+    if (story.fingerprint.side() == side) return story;
   }
 }
 
@@ -53,11 +65,13 @@ std::span<const std::string_view> story_subjects() {
 }
 
 Story draw_story(std::string_view subject, Side side, RandomStream& random) {
-  const Maker& maker = pick_maker(subject, random);
-  for (;;) {
-    Story story = maker.draw(random);
-    if (story.fingerprint.side() == side) return story;
-  }
+  // Every other story is about sorting, which is what is learned first.
+  const bool is_sorting = one_in(2, random);
+  return draw_from(pick_maker(is_sorting, subject, random), side, random);
+}
+
+Story draw_sorting_story(std::string_view subject, Side side, RandomStream& random) {
+  return draw_from(pick_maker(true, subject, random), side, random);
 }
 
 Question draw_pair(const Story& story, RandomStream& random) {

@@ -15,6 +15,8 @@ inline constexpr std::size_t kChoices = 4;
 
 struct Question {
   std::string text;                           // "Where is Mia now?"
+  std::string plain_text;                     // the same in fewer words, for a lesson; empty: there are none fewer
+  std::string key;                            // what it asks for, where a lesson names it: "colour"
   std::string stem;                           // "now Mia is": the same as a sentence that wants its end
   std::string plain_stem;                     // "Mia is": fit to be joined with "and" to another
   std::array<std::string, kChoices> choices;  // "in the kitchen", ...; all different
@@ -37,6 +39,9 @@ std::span<const std::string_view> story_subjects();
 
 // A story of that subject (of any, where it is empty) whose fingerprint is on that side.
 Story draw_story(std::string_view subject, Side side, RandomStream& random);
+
+// The same, but about sorting words (world_sorting.h).
+Story draw_sorting_story(std::string_view subject, Side side, RandomStream& random);
 
 // Asks for two keys of a paired story in one sentence: "Mia is" "in the barn, and Tom is at the lake". The choices are
 // made of the four values, each used once in each half.
