@@ -69,7 +69,7 @@ test::TensorList gradients_of(const Tensor& value, const Transformer& model) {
 
 TEST(Transformer, RecomputingChangesNothing) {
   for (const VariantTraits& row : kVariants) {
-    Transformer model = make_random_transformer(tiny(row.variant));
+    Transformer model = make_random_transformer(tiny_config(row.variant));
     set_requires_grad(model, true);
     const Tensor tokens = at::randint(11, {2, 9}, torch::kInt64);
     const Tensor kept = loss(model, tokens), recomputed = loss(model, tokens, Activations::recomputed);
@@ -84,7 +84,7 @@ TEST(Transformer, RecomputingChangesNothing) {
 // ATen's autocast around the whole loss, as mixed precision uses it.
 TEST(Transformer, Bf16IsNearFp32) {
   for (const Variant variant : {Variant::rope, Variant::crope_all, Variant::half_rope_qk}) {
-    Transformer model = make_random_transformer(tiny(variant), {.embedding_std = 1.0});
+    Transformer model = make_random_transformer(tiny_config(variant), {.embedding_std = 1.0});
     set_requires_grad(model, true);
     const Tensor tokens = at::randint(11, {4, 9}, torch::kInt64);
     const Tensor exact = loss(model, tokens);
