@@ -8,11 +8,11 @@
 namespace crope::data {
 namespace {
 
-constexpr Phrase kTrades[] = {{"baker"}, {"doctor"}, {"teacher"}, {"farmer"}, {"painter"}, {"sailor"}};
+constexpr Phrase kSortedTrades[] = {{"baker"}, {"doctor"}, {"teacher"}, {"farmer"}, {"painter"}, {"sailor"}};
 constexpr Phrase kBeasts[] = {{"dog"}, {"cat"}, {"cow"}, {"pig"}, {"horse"}, {"goat"}};
 constexpr Phrase kToys[] = {{"ball"}, {"doll"}, {"kite"}, {"drum"}, {"bell"}, {"puzzle"}};
 constexpr Phrase kBuildings[] = {{"school"}, {"library"}, {"station"}, {"tower"}, {"mill"}, {"barn"}};
-constexpr Phrase kContainers[] = {{"box"}, {"bag"}, {"basket"}, {"drawer"}, {"jar"}, {"bucket"}};
+constexpr Phrase kSortedContainers[] = {{"box"}, {"bag"}, {"basket"}, {"drawer"}, {"jar"}, {"bucket"}};
 constexpr Phrase kPlanets[] = {{"Mercury"}, {"Venus"}, {"Mars"}, {"Jupiter"}, {"Saturn"}, {"Neptune"}};
 constexpr Phrase kMonths[] = {{"January"}, {"March"}, {"April"}, {"June"}, {"July"}, {"August"}};
 constexpr Phrase kSeasons[] = {{"spring"}, {"summer"}, {"autumn"}, {"winter"}};
@@ -36,11 +36,11 @@ constexpr Phrase kUnits[] = {{"metre"}, {"mile"}, {"litre"}, {"gram"}, {"hour"}}
 const std::vector<Category> kCategories = {
     {{"colour"}, words_of(Pool::colour)},
     {{"day"}, words_of(Pool::day)},
-    {{"trade"}, kTrades},
+    {{"trade"}, kSortedTrades},
     {{"beast"}, kBeasts},
     {{"toy"}, kToys},
     {{"building"}, kBuildings},
-    {{"container"}, kContainers},
+    {{"container"}, kSortedContainers},
     {{"planet"}, kPlanets},
     {{"month"}, kMonths},
     {{"season"}, kSeasons},
