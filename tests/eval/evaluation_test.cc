@@ -189,7 +189,7 @@ TEST_F(Evaluation, WhatDoesNotFitIsSaid) {
   EXPECT_THROW(evaluate(bad, log_), UsageError);
   bad = options_;
   bad.data = folder_ / "absent";
-  EXPECT_NE(message(bad).find("no such folder of benchmark files"), std::string::npos) << message(bad);
+  EXPECT_NE(message(bad).find("absent"), std::string::npos) << message(bad);
   bad = options_;
   bad.out = folder_ / "model/config.json";
   EXPECT_NE(message(bad).find("config.json"), std::string::npos);
