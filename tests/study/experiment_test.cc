@@ -15,7 +15,7 @@ TEST(Experiment, TrainsAndEvaluatesOnce) {
   Log log(nullptr);
   const SmallWorld world = make_small_world(
       folder.path(),
-      {.documents = 80, .vocab_size = 300, .benchmarks = {.hellaswag_items = 6, .mmlu_items = 8, .gsm8k_items = 2}},
+      {.documents = 400, .vocab_size = 300, .benchmarks = {.hellaswag_items = 6, .mmlu_items = 8, .gsm8k_items = 2}},
       log);
   const Experiment experiment{.job = {.given = {{"variant", "crope_all"}, {"num_layers", 1}, {"num_heads", 2},
                                                 {"d_model", 16}, {"d_ff", 16}, {"steps", 4}, {"batch_size", 2},
