@@ -65,8 +65,7 @@ DryRun dry_run(const TrainJob& job, Log& log) {
   Optimizer optimizer(model, optimizer_options(config));
   std::vector<torch::Tensor> parameters;
   for (const model::Parameter& parameter : model.parameters) parameters.push_back(parameter.value);
-  const StepOptions options{.micro_batch_size = config.micro_batch_size,
-                            .precision = config.precision == "bf16" ? torch::kBFloat16 : torch::kFloat32};
+  const StepOptions options = step_options(config);
   const auto gradients = [&] { compute_gradients(model, batch, options, [] { return false; }); };
   const auto update = [&] {
     optim::gradient_norm(parameters);

@@ -54,6 +54,11 @@ void assign(const char* name, std::string_view origin, const Json& json, double&
   value = json.get<double>();
 }
 
+void assign(const char* name, std::string_view origin, const Json& json, bool& value) {
+  if (!json.is_boolean()) throw Error(fmt::format("{}: {}: expected true or false, found {}", origin, name, json.dump()));
+  value = json.get<bool>();
+}
+
 // Whether two settings are the same value: 1 and 1.0 are.
 bool same(const Json& one, const Json& other) {
   if (one.is_number() && other.is_number()) return one.get<double>() == other.get<double>();

@@ -38,6 +38,7 @@ struct TrainConfig {
   std::string data_order = "shuffled";
   std::string precision = "auto";
   std::int64_t micro_batch_size = 0;
+  bool recompute = false;
   std::string device = "cpu";
   std::int64_t threads = 0;
   std::int64_t checkpoint_every = 500;
@@ -78,6 +79,7 @@ void visit_train_fields(Config& c, const Visit& visit) {
   visit("data_order", c.data_order, run, "shuffled or sequential");
   visit("precision", c.precision, run, "fp32, bf16 (autocast), or auto: bf16 where the hardware computes in it");
   visit("micro_batch_size", c.micro_batch_size, conduct, "Rows computed at once; 0 takes about 2,048 tokens");
+  visit("recompute", c.recompute, conduct, "Compute activations again in the backward pass: less memory, more time");
   visit("device", c.device, conduct, "cpu, cuda or cuda:N");
   visit("threads", c.threads, conduct, "0 takes all processors");
   visit("checkpoint_every", c.checkpoint_every, conduct, "Steps between checkpoints; 0 saves the last step only");

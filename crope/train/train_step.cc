@@ -10,6 +10,12 @@ namespace crope::train {
 
 using torch::Tensor;
 
+StepOptions step_options(const TrainConfig& config) {
+  return {.micro_batch_size = config.micro_batch_size,
+          .precision = config.precision == "bf16" ? torch::kBFloat16 : torch::kFloat32,
+          .activations = config.recompute ? model::Activations::recomputed : model::Activations::kept};
+}
+
 PrecisionScope::PrecisionScope(torch::ScalarType precision, torch::Device device)
     : is_on_(precision != torch::kFloat32), device_(device.type()) {
   if (!is_on_) return;
@@ -37,7 +43,7 @@ std::optional<double> compute_gradients(model::Transformer& model, data::TokenBa
     Tensor loss;
     {
       const PrecisionScope scope(options.precision, device);
-      loss = model::loss(model, rows.narrow(0, first, count).to(device));
+      loss = model::loss(model, rows.narrow(0, first, count).to(device), options.activations);
     }
     loss.backward(at::full_like(loss, share));
     sum += share * loss.item<double>();

@@ -7,13 +7,18 @@
 
 #include "crope/data/token_loader.h"
 #include "crope/model/transformer.h"
+#include "crope/train/train_config.h"
 
 namespace crope::train {
 
 struct StepOptions {
   std::int64_t micro_batch_size;  // rows
   torch::ScalarType precision = torch::kFloat32;
+  model::Activations activations = model::Activations::kept;
 };
+
+// Those of a run. REQUIRES: nothing in the configuration is left to be chosen.
+StepOptions step_options(const TrainConfig& config);
 
 // Leaves in every parameter's .grad() the gradient of the mean loss over the rows of the batch, and returns that loss.
 // Asks `stop` between the pieces; when it says so, the gradients are not to be used and nothing is returned.

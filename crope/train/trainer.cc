@@ -142,9 +142,7 @@ class Trainer {
   // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
   bool update(Clock::time_point start) {
     data::TokenBatch batch = loader_->next();
-    const StepOptions options{.micro_batch_size = config_.micro_batch_size,
-                              .precision = config_.precision == "bf16" ? torch::kBFloat16 : torch::kFloat32};
-    const auto loss = compute_gradients(*model_, batch, options, interrupt_requested);
+    const auto loss = compute_gradients(*model_, batch, step_options(config_), interrupt_requested);
     if (!loss) return false;
     const double norm = config_.grad_clip > 0 ? optim::clip_gradient_norm(parameters_, config_.grad_clip)
                                               : optim::gradient_norm(parameters_);
@@ -182,8 +180,7 @@ class Trainer {
   void validate() {
     if (!validation_) return;
     const ValidationResult result = [&] {
-      const PrecisionScope scope(config_.precision == "bf16" ? torch::kBFloat16 : torch::kFloat32,
-                                 model_->embedding.device());
+      const PrecisionScope scope(step_options(config_).precision, model_->embedding.device());
       return validation_->run(*model_);
     }();
     Json line = {{"step", progress_.step}, {"val_loss", result.loss}};
