@@ -1,6 +1,9 @@
 #include "crope/infer/packed_weights.h"
 
 #include <ATen/ATen.h>
+#ifdef __linux__
+#include <malloc.h>
+#endif
 #include <sys/mman.h>
 
 #include <memory>
@@ -12,6 +15,7 @@ namespace crope::infer {
 namespace {
 
 constexpr std::size_t kAlignment = 256;  // bytes, of every tensor
+constexpr std::size_t kFreedAtOnce = std::size_t{64} << 20;
 
 std::size_t room_for(const at::Tensor& value) {
   return (value.nbytes() + kAlignment - 1) / kAlignment * kAlignment;
@@ -27,6 +31,13 @@ std::shared_ptr<std::byte> map_block(std::size_t bytes) {
   return {static_cast<std::byte*>(block), [bytes](std::byte* memory) { ::munmap(memory, bytes); }};
 }
 
+// What was freed goes back to the system. The allocator would keep it for later, and the model be there twice.
+void return_freed_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 model::Transformer pack_weights(model::Transformer model) {
@@ -40,7 +51,7 @@ model::Transformer pack_weights(model::Transformer model) {
   const model::ModelConfig config = model.config;
   model = {};  // `values` alone hold on to the originals now
   const std::shared_ptr<std::byte> block = map_block(bytes);
-  std::size_t offset = 0;
+  std::size_t offset = 0, freed = 0;
   for (at::Tensor& value : values) {
     const std::size_t room = room_for(value);
     at::Tensor packed = at::from_blob(
@@ -48,6 +59,11 @@ model::Transformer pack_weights(model::Transformer model) {
     packed.copy_(value.detach());
     value = std::move(packed);
     offset += room;
+    freed += room;
+    if (freed >= kFreedAtOnce || offset == bytes) {
+      return_freed_memory();
+      freed = 0;
+    }
   }
   return model::make_transformer(config, values);
 }

@@ -75,12 +75,12 @@ TEST(Sampler, TheNucleusOfALargeVocabulary) {
   // 3,000 tokens of equal weight behind one of a half: the nucleus of 0.75 has half of them.
   Logits logits(3001, 0.0f);
   logits[1234] = std::log(3000.0f);
-  const auto counts = frequencies({.temperature = 1, .top_p = 0.75, .seed = 1}, logits, 6000);
-  EXPECT_NEAR(counts.at(1234) / 6000.0, 0.5 / 0.75, 0.03);
+  const auto counts = frequencies({.temperature = 1, .top_p = 0.75, .seed = 1}, logits, 2000);
+  EXPECT_NEAR(counts.at(1234) / 2000.0, 0.5 / 0.75, 0.04);
   std::int32_t highest = 0;
   for (const auto& [id, unused] : counts) highest = std::max(highest, id);
   EXPECT_LE(highest, 1501);
-  EXPECT_GE(highest, 1480);
+  EXPECT_GE(highest, 1450);
 }
 
 TEST(Sampler, SeedsDecide) {
