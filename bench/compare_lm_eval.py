@@ -62,6 +62,8 @@ def write_items(source, data):
     (data / "hellaswag" / "hellaswag_val.jsonl").write_text(
         "".join(line + "\n" for line in lines[middle - 100 : middle + 100]), encoding="utf-8"
     )
+    # lm_eval opens the training split also when it shows no examples.
+    (data / "hellaswag" / "hellaswag_train.jsonl").write_text(lines[0] + "\n", encoding="utf-8")
 
 
 def make_model(args, folder):
