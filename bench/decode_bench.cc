@@ -46,8 +46,9 @@ Settings parse(int argc, char** argv) {
     if (name == "--json") {
       settings.json = true;
     } else if (i + 1 < argc && (name == "--rounds" || name == "--threads" || name == "--tokens")) {
-      (name == "--rounds" ? settings.rounds : name == "--threads" ? settings.threads : settings.tokens) =
-          std::max(1, std::atoi(argv[++i]));
+      (name == "--rounds"    ? settings.rounds
+       : name == "--threads" ? settings.threads
+                             : settings.tokens) = std::max(1, std::atoi(argv[++i]));
     } else {
       fmt::print(stderr, "unknown argument '{}'\n", name);
       std::exit(2);
@@ -173,7 +174,8 @@ int main(int argc, char** argv) {
     }
   }
   const double bandwidth = median(values["read bandwidth"]), peak = median(values["gemm peak"]);
-  Json json = {{"threads", at::get_num_threads()}, {"read_gb_per_s", bandwidth / 1e9}, {"gemm_gflop_per_s", peak / 1e9}};
+  Json json = {
+      {"threads", at::get_num_threads()}, {"read_gb_per_s", bandwidth / 1e9}, {"gemm_gflop_per_s", peak / 1e9}};
   if (!settings.json) {
     fmt::print("{} threads, reads {:.1f} GB/s, products {:.0f} GFLOP/s, medians of {}\n\n", at::get_num_threads(),
                bandwidth / 1e9, peak / 1e9, settings.rounds);
@@ -188,9 +190,13 @@ int main(int argc, char** argv) {
     // Of the prompt all tokens go through the layers, one through the output.
     const double output_flops = 2.0 * static_cast<double>(c.config.vocab_size * c.config.d_model);
     const double flops = prompt * (model::cost_per_token(c.config, 512).forward_flops - output_flops);
-    json["models"].push_back({{"name", c.name}, {"decode_tokens_per_s", one}, {"decode_gb_per_s", bytes_per_second / 1e9},
-                              {"share_of_bandwidth", bytes_per_second / bandwidth}, {"decode_8_tokens_per_s", eight},
-                              {"prefill_tokens_per_s", prompt}, {"share_of_gemm_peak", flops / peak}});
+    json["models"].push_back({{"name", c.name},
+                              {"decode_tokens_per_s", one},
+                              {"decode_gb_per_s", bytes_per_second / 1e9},
+                              {"share_of_bandwidth", bytes_per_second / bandwidth},
+                              {"decode_8_tokens_per_s", eight},
+                              {"prefill_tokens_per_s", prompt},
+                              {"share_of_gemm_peak", flops / peak}});
     if (settings.json) continue;
     fmt::print("{:<16}{:>6.1f} tok/s{:>9.1f}{:>7.0f}%{:>8.1f} tok/s{:>7.1f}x{:>8.0f} tok/s{:>7.0f}%\n", c.name, one,
                bytes_per_second / 1e9, 100 * bytes_per_second / bandwidth, eight, eight / one, prompt,

@@ -114,13 +114,20 @@ int main(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (argument == "paper" || argument == "small") settings.size = argument;
-    else if (argument == "--rounds" && i + 1 < argc) settings.rounds = std::atoi(argv[++i]);
-    else if (argument == "--threads" && i + 1 < argc) settings.threads = std::atoi(argv[++i]);
-    else if (argument == "--no-optimizer") settings.optimizer = false;
-    else if (argument == "--malloc") settings.keep_memory = false;
-    else if (argument == "--recompute") settings.activations = model::Activations::recomputed;
-    else settings.variants.push_back(argument);
+    if (argument == "paper" || argument == "small")
+      settings.size = argument;
+    else if (argument == "--rounds" && i + 1 < argc)
+      settings.rounds = std::atoi(argv[++i]);
+    else if (argument == "--threads" && i + 1 < argc)
+      settings.threads = std::atoi(argv[++i]);
+    else if (argument == "--no-optimizer")
+      settings.optimizer = false;
+    else if (argument == "--malloc")
+      settings.keep_memory = false;
+    else if (argument == "--recompute")
+      settings.activations = model::Activations::recomputed;
+    else
+      settings.variants.push_back(argument);
   }
   if (settings.variants.empty()) settings.variants = {"rope", "crope_all"};
   at::set_num_threads(resolve_thread_count(settings.threads));

@@ -117,8 +117,8 @@ void run(const ChatFlags& flags) {
   model.require_tokenizer();
   infer::Engine engine(model.model, {});
   Conversation conversation(model, flags);
-  infer::GenerationRequest request{.max_tokens = flags.generation.max_tokens, .sampling = sampling,
-                                   .stop = flags.generation.stop};
+  infer::GenerationRequest request{
+      .max_tokens = flags.generation.max_tokens, .sampling = sampling, .stop = flags.generation.stop};
   request.stop.push_back("\nUser:");
   if (!flags.generation.ignore_eos) request.end_token = model.end_token;
 

@@ -36,9 +36,9 @@ void print_table(const std::vector<eval::Headline>& lines) {
 // A run directory keeps its results in itself.
 std::filesystem::path default_out(const std::filesystem::path& model) {
   if (std::filesystem::exists(model / "run.json")) return model;
-  throw UsageError(fmt::format("--out is missing: {} is no run directory, which would hold its own results",
-                               model.string()),
-                   "crope eval --help");
+  throw UsageError(
+      fmt::format("--out is missing: {} is no run directory, which would hold its own results", model.string()),
+      "crope eval --help");
 }
 
 void run(EvalFlags flags) {
@@ -72,7 +72,8 @@ void declare_eval(Flags& flags) {
   flags.option("--tasks", values->tasks,
                "Names separated by commas: hellaswag, mmlu, gsm8k, perplexity; also mmlu_stem or mmlu_anatomy");
   flags.require("--tasks");
-  flags.option("--data", values->data, "Folder with hellaswag/, mmlu/, gsm8k/ and perplexity/, or their official files");
+  flags.option("--data", values->data,
+               "Folder with hellaswag/, mmlu/, gsm8k/ and perplexity/, or their official files");
   flags.option("--text", values->texts, "A text file for perplexity, instead of those in the data folder; repeatable");
   flags.option("--out", values->out, "Folder for results.json; of a run directory the default is itself");
   flags.option("--num-fewshot", options.num_fewshot, "Worked examples before each question");
@@ -89,6 +90,7 @@ void declare_eval(Flags& flags) {
 }  // namespace
 
 const Command kEvalCommand = {"eval", "Score a model on benchmarks as lm_eval does",
-                              "crope eval out/run --tasks hellaswag,mmlu,gsm8k --data data/eval --out out/eval", declare_eval};
+                              "crope eval out/run --tasks hellaswag,mmlu,gsm8k --data data/eval --out out/eval",
+                              declare_eval};
 
 }  // namespace crope::cli

@@ -24,19 +24,24 @@ struct ExamplesFlags {
 };
 
 void print_table(const study::Examples& examples, const std::string& out) {
-  fmt::print("{:<28}{:<10}{:<15}{:>12}{:>10}{:>11}{:>9}{:>11}\n", "task", "positions", "mask", "rows right", "weight", "elsewhere", "score", "elsewhere");
+  fmt::print("{:<28}{:<10}{:<15}{:>12}{:>10}{:>11}{:>9}{:>11}\n", "task", "positions", "mask", "rows right", "weight",
+             "elsewhere", "score", "elsewhere");
   for (const analysis::HeadSample& sample : examples.heads.samples) {
     const analysis::HeadMeasures& m = sample.measures;
-    fmt::print("{:<28}{:<10}{:<15}{:>12}{:>10.4f}{:>11.4f}{:>9.4f}{:>11.4f}\n", analysis::head_task_name(sample.task), analysis::head_kind_name(sample.kind),
-               sample.options.mask == ops::Mask::causal ? "causal" : "bidirectional", fmt::format("{}/{}", m.rows_right, m.rows), m.target_weight,
-               m.largest_elsewhere, m.target_score, m.elsewhere_score);
+    fmt::print("{:<28}{:<10}{:<15}{:>12}{:>10.4f}{:>11.4f}{:>9.4f}{:>11.4f}\n", analysis::head_task_name(sample.task),
+               analysis::head_kind_name(sample.kind),
+               sample.options.mask == ops::Mask::causal ? "causal" : "bidirectional",
+               fmt::format("{}/{}", m.rows_right, m.rows), m.target_weight, m.largest_elsewhere, m.target_score,
+               m.elsewhere_score);
   }
   if (!examples.trained.empty()) {
     fmt::print("\n{:<12}{:>5}{:>6}{:>12}{:>10}", "trained", "D", "seed", "parameters", "accuracy");
-    for (const std::int64_t first : examples.toy_options.first_positions) fmt::print("{:>11}", fmt::format("from {}", first));
+    for (const std::int64_t first : examples.toy_options.first_positions)
+      fmt::print("{:>11}", fmt::format("from {}", first));
     fmt::print("\n");
     for (const analysis::ToyRun& run : examples.trained) {
-      fmt::print("{:<12}{:>5}{:>6}{:>12}{:>10.4f}", analysis::toy_kind_name(run.kind), run.D, run.seed, run.parameters, run.accuracy.back());
+      fmt::print("{:<12}{:>5}{:>6}{:>12}{:>10.4f}", analysis::toy_kind_name(run.kind), run.D, run.seed, run.parameters,
+                 run.accuracy.back());
       for (const double accuracy : run.moved_accuracy) fmt::print("{:>11.4f}", accuracy);
       fmt::print("\n");
     }
@@ -51,7 +56,8 @@ void run(ExamplesFlags flags) {
   if (flags.seeds < 1) throw UsageError(fmt::format("--seeds {}: expected at least one", flags.seeds));
   std::erase_if(flags.options.heads.widths, [&](std::int64_t D) { return D > flags.max_width; });
   flags.options.toy.seeds.clear();
-  for (std::int64_t seed = 0; seed < flags.seeds; ++seed) flags.options.toy.seeds.push_back(static_cast<std::uint64_t>(seed));
+  for (std::int64_t seed = 0; seed < flags.seeds; ++seed)
+    flags.options.toy.seeds.push_back(static_cast<std::uint64_t>(seed));
   const study::Examples examples = study::make_examples(flags.options, log);
   if (!flags.out.empty()) study::write_examples(examples, flags.out);
   if (flags.json) {
@@ -77,7 +83,8 @@ void declare_examples(Flags& flags) {
 
 }  // namespace
 
-const Command kExamplesCommand = {"examples", "What one head can do: the paper's illustrative heads, and a layer that learns them",
+const Command kExamplesCommand = {"examples",
+                                  "What one head can do: the paper's illustrative heads, and a layer that learns them",
                                   "crope examples --out out/examples", declare_examples};
 
 }  // namespace crope::cli

@@ -79,7 +79,8 @@ Json result_json(const Prompt& prompt, const std::vector<infer::Generation>& res
           {"new_tokens", s.new_tokens},
           {"prefill_seconds", s.prefill_seconds},
           {"decode_seconds", s.decode_seconds},
-          {"decode_tokens_per_second", s.decode_seconds > 0 ? static_cast<double>(s.decoded_tokens) / s.decode_seconds : 0.0}};
+          {"decode_tokens_per_second",
+           s.decode_seconds > 0 ? static_cast<double>(s.decoded_tokens) / s.decode_seconds : 0.0}};
 }
 
 // Text of several results that do not come one after the other.
@@ -100,7 +101,9 @@ void run(const GenerateFlags& flags) {
 
   std::vector<infer::GenerationRequest> requests;
   for (std::int64_t i = 0; i < flags.n; ++i) {
-    infer::GenerationRequest request{.prompt = prompt.ids, .max_tokens = flags.generation.max_tokens, .sampling = sampling,
+    infer::GenerationRequest request{.prompt = prompt.ids,
+                                     .max_tokens = flags.generation.max_tokens,
+                                     .sampling = sampling,
                                      .stop = flags.generation.stop};
     request.sampling.seed += static_cast<std::uint64_t>(i);
     if (!flags.generation.ignore_eos) request.end_token = model.end_token;
@@ -163,6 +166,7 @@ void declare_generate(Flags& flags) {
 }  // namespace
 
 const Command kGenerateCommand = {"generate", "Continue a text",
-                                  "crope generate out/model --prompt \"Once upon a time\" --max-tokens 100", declare_generate};
+                                  "crope generate out/model --prompt \"Once upon a time\" --max-tokens 100",
+                                  declare_generate};
 
 }  // namespace crope::cli

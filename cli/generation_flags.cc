@@ -98,7 +98,8 @@ GenerationModel load_generation_model(const GenerationFlags& flags, Log& log) {
 std::string speed_line(const infer::Engine::Statistics& s) {
   const double seconds = s.prefill_seconds + s.decode_seconds;
   std::string line = fmt::format("{} tokens in {:.2f} s", s.new_tokens, seconds);
-  if (s.decoded_tokens > 0) line += fmt::format(": {:.1f} tokens/s", static_cast<double>(s.decoded_tokens) / s.decode_seconds);
+  if (s.decoded_tokens > 0)
+    line += fmt::format(": {:.1f} tokens/s", static_cast<double>(s.decoded_tokens) / s.decode_seconds);
   return line + fmt::format("; prompt of {} tokens: {:.0f} tokens/s", s.prompt_tokens + s.shared_tokens,
                             static_cast<double>(s.prompt_tokens + s.shared_tokens) / s.prefill_seconds);
 }

@@ -24,22 +24,10 @@ constexpr int kUsage = 2;
 
 const std::array kCommands = {
     // clang-format off: one a line, in the order of --help
-    &cli::kQuickstartCommand,
-    &cli::kParamsCommand,
-    &cli::kTokenizerCommand,
-    &cli::kDataCommand,
-    &cli::kTrainCommand,
-    &cli::kScoreCommand,
-    &cli::kEvalCommand,
-    &cli::kGenerateCommand,
-    &cli::kChatCommand,
-    &cli::kExportCommand,
-    &cli::kImportCommand,
-    &cli::kExamplesCommand,
-    &cli::kAnalyzeCommand,
-    &cli::kReportCommand,
-    &cli::kReproduceCommand,
-    &cli::kInfoCommand,
+    &cli::kQuickstartCommand, &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kDataCommand,
+    &cli::kTrainCommand,      &cli::kScoreCommand,  &cli::kEvalCommand,      &cli::kGenerateCommand,
+    &cli::kChatCommand,       &cli::kExportCommand, &cli::kImportCommand,    &cli::kExamplesCommand,
+    &cli::kAnalyzeCommand,    &cli::kReportCommand, &cli::kReproduceCommand, &cli::kInfoCommand,
     // clang-format on
 };
 

@@ -51,9 +51,8 @@ void run(QuickstartFlags flags) {
     for (const study::Sample& sample : result->samples) {
       samples.push_back({{"variant", sample.variant}, {"prompt", sample.prompt}, {"text", sample.text}});
     }
-    const Json json = {{"outcomes", outcomes_to_json(result->outcomes)},
-                       {"samples", samples},
-                       {"report", result->page.string()}};
+    const Json json = {
+        {"outcomes", outcomes_to_json(result->outcomes)}, {"samples", samples}, {"report", result->page.string()}};
     fmt::print("{}\n", json.dump());
     return;
   }
@@ -78,7 +77,8 @@ void declare_quickstart(Flags& flags) {
 
 }  // namespace
 
-const Command kQuickstartCommand = {"quickstart", "Make a small world, train three variants on it, score and report them",
+const Command kQuickstartCommand = {"quickstart",
+                                    "Make a small world, train three variants on it, score and report them",
                                     "crope quickstart --out out/quickstart", declare_quickstart};
 
 }  // namespace crope::cli

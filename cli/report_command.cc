@@ -52,6 +52,7 @@ void declare_report(Flags& flags) {
 
 }  // namespace
 
-const Command kReportCommand = {"report", "One page with the figures and tables of runs", "crope report out/rope out/crope_all --out out/report", declare_report};
+const Command kReportCommand = {"report", "One page with the figures and tables of runs",
+                                "crope report out/rope out/crope_all --out out/report", declare_report};
 
 }  // namespace crope::cli

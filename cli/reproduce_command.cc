@@ -97,7 +97,8 @@ void declare_reproduce(Flags& flags) {
 
 }  // namespace
 
-const Command kReproduceCommand = {"reproduce", "Train, evaluate and report all six variants, and judge the paper's claims",
+const Command kReproduceCommand = {"reproduce",
+                                   "Train, evaluate and report all six variants, and judge the paper's claims",
                                    "crope reproduce --scale smoke --out out/smoke", declare_reproduce};
 
 }  // namespace crope::cli

@@ -69,9 +69,11 @@ void declare_tokenizer_train(Flags flags) {
   flags.require("--out");
   flags.option("--special-token", values->options.special_tokens,
                "A special token besides <|endoftext|>; repeat for more. Ids from 0 in this order");
-  flags.option("--text-field", values->options.source.text_field, "The field of JSON lines or column that holds the text");
+  flags.option("--text-field", values->options.source.text_field,
+               "The field of JSON lines or column that holds the text");
   flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
-  flags.option("--skip-bad-rows", values->options.source.skip_bad_rows, "Leave rows without text out instead of stopping");
+  flags.option("--skip-bad-rows", values->options.source.skip_bad_rows,
+               "Leave rows without text out instead of stopping");
   flags.option("--min-count", values->options.min_count, "Merge no pair that occurs less often");
   flags.option("--threads", values->options.threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object");
@@ -111,9 +113,8 @@ void declare_tokenizer_import(Flags flags) {
 }
 
 void declare_tokenizer(Flags& flags) {
-  declare_tokenizer_train(
-      flags.command("train", "Make a vocabulary from text",
-                    "crope tokenizer train corpus.jsonl --vocab-size 8192 --out out/tokenizer"));
+  declare_tokenizer_train(flags.command("train", "Make a vocabulary from text",
+                                        "crope tokenizer train corpus.jsonl --vocab-size 8192 --out out/tokenizer"));
   declare_tokenizer_import(
       flags.command("import", "Make a tokenizer folder of GPT-2's files or a tokenizer.json",
                     "crope tokenizer import --vocab encoder.json --merges vocab.bpe --out out/gpt2"));

@@ -109,7 +109,8 @@ void declare_train(Flags& flags) {
   flags.option("--out", values->out, "Run directory, new or to go on with");
   flags.require("--out");
   flags.option("--init-from", values->init_from, "Start from this model's weights: a model or run directory");
-  flags.option("--resume", values->resume, "Go on with the run in --out if there is one, which is also what happens without");
+  flags.option("--resume", values->resume,
+               "Go on with the run in --out if there is one, which is also what happens without");
   flags.option("--dry-run", values->dry_run, "Measure a few steps and say what the run will take; writes nothing");
   flags.option("--json", values->json, "The result as one JSON object");
   flags.run([values] { run_train(*values); });

@@ -39,7 +39,8 @@ Tensor relative_scores(const ConstructedHead& head) {
   const Tensor xq = model::project(head.tokens, head.q), xk = model::project(head.tokens, head.k);
   const Tensor pq = model::project(head.positions, head.q), pk = model::project(head.positions, head.k);
   const Tensor token_position = by_distance(xq.mm(pk.t()), T);
-  // The key's token is the column: the table is read with rows and columns exchanged, at the distance m - n turned round.
+  // The key's token is the column: the table is read with rows and columns exchanged, at the distance m - n turned
+  // round.
   const Tensor position_token = by_distance(xk.mm(pq.t()).flip(1), T).t();
   const Tensor position_position = by_distance((pq * pk).sum(1).unsqueeze(0), T);
   return xq.mm(xk.t()) + token_position + position_token + position_position;
@@ -52,7 +53,8 @@ double scale_of(const ConstructedHead& head) {
 Tensor weights_of(const ConstructedHead& head, const QueriesAndKeys& made, ops::Mask mask) {
   const Tensor values = at::eye(made.q.size(0), made.q.options());
   const auto one_head = [](const Tensor& x) { return x.unsqueeze(0).unsqueeze(0); };
-  return ops::attention(one_head(made.q), one_head(made.k), one_head(values), {.scale = scale_of(head), .mask = mask})[0][0];
+  return ops::attention(one_head(made.q), one_head(made.k), one_head(values),
+                        {.scale = scale_of(head), .mask = mask})[0][0];
 }
 
 Tensor masked_softmax(const Tensor& scores, ops::Mask mask) {

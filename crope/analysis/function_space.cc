@@ -70,8 +70,8 @@ std::vector<ProjectionEnergies> projection_energies(const model::Transformer& mo
 
 double best_linear_share(const std::vector<Tensor>& matrices) {
   // With u and v the two rows of a pair, W is complex-linear where v = u J. The share of that part is
-  // 1/2 + sum(u J v')/|W|^2, linear in J; over orthogonal antisymmetric J the largest value of the sum is the nuclear norm
-  // of the antisymmetric part of sum(u' v).
+  // 1/2 + sum(u J v')/|W|^2, linear in J; over orthogonal antisymmetric J the largest value of the sum is the nuclear
+  // norm of the antisymmetric part of sum(u' v).
   Tensor products;
   double total = 0;
   for (const Tensor& matrix : matrices) {

@@ -1,8 +1,8 @@
 // Which functions a projection uses (section "Detailed look into function space").
 //
-// A real 2x2 block is a sum of four: s0 the identity, s1 the reflection about the line at 45 degrees, s2 the rotation by
-// 90 degrees, s3 the reflection about the x axis. s0 and s2 are what multiplication by a complex number can do; s1 and s3
-// are what it cannot: the conjugate-linear part, which CRoPE leaves out.
+// A real 2x2 block is a sum of four: s0 the identity, s1 the reflection about the line at 45 degrees, s2 the rotation
+// by 90 degrees, s3 the reflection about the x axis. s0 and s2 are what multiplication by a complex number can do; s1
+// and s3 are what it cannot: the conjugate-linear part, which CRoPE leaves out.
 #pragma once
 
 #include <torch/types.h>
@@ -48,9 +48,10 @@ struct ProjectionEnergies {
 // Every attention projection of a model, layer by layer.
 std::vector<ProjectionEnergies> projection_energies(const model::Transformer& model);
 
-// The largest complex-linear share that any pairing of the input's coordinates could give these matrices [2M, D], all at
-// once: the orthogonal J with J^2 = -1 that replaces (2p, 2p+1) is free, the pairs of the rows are not. In a dense model
-// nothing fixes the pairs of the residual stream, so a share of one half in the given pairs says little by itself.
+// The largest complex-linear share that any pairing of the input's coordinates could give these matrices [2M, D], all
+// at once: the orthogonal J with J^2 = -1 that replaces (2p, 2p+1) is free, the pairs of the rows are not. In a dense
+// model nothing fixes the pairs of the residual stream, so a share of one half in the given pairs says little by
+// itself.
 double best_linear_share(const std::vector<torch::Tensor>& matrices);
 
 }  // namespace crope::analysis

@@ -74,7 +74,8 @@ void study_printed_phases(const HeadOptions& base, HeadStudy& study) {
 
 HeadMeasures measure_head(const IllustrativeHead& made, ops::Mask mask) {
   const ScoresAndWeights output = head_output(made.head, mask);
-  const Tensor weights = output.weights.to(at::kDouble).contiguous(), scores = output.scores.to(at::kDouble).contiguous();
+  const Tensor weights = output.weights.to(at::kDouble).contiguous(),
+               scores = output.scores.to(at::kDouble).contiguous();
   const std::int64_t T = weights.size(0);
   const double perfect = std::sqrt(static_cast<double>(made.head.tokens.size(1)));
   HeadMeasures sum;

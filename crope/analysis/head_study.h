@@ -14,11 +14,11 @@ namespace crope::analysis {
 // Over the rows that have a target.
 struct HeadMeasures {
   std::int64_t rows = 0;
-  std::int64_t rows_right = 0;    // the largest weight is on a target
-  double target_weight = 0;       // mean of the weight on all targets of a row
-  double largest_elsewhere = 0;   // mean of the largest weight on another position
-  double target_score = 0;        // mean of the best target's score, over sqrt(D): 1 is a perfect match
-  double elsewhere_score = 0;     // mean of the best other score that the mask lets through, likewise
+  std::int64_t rows_right = 0;   // the largest weight is on a target
+  double target_weight = 0;      // mean of the weight on all targets of a row
+  double largest_elsewhere = 0;  // mean of the largest weight on another position
+  double target_score = 0;       // mean of the best target's score, over sqrt(D): 1 is a perfect match
+  double elsewhere_score = 0;    // mean of the best other score that the mask lets through, likewise
 };
 
 HeadMeasures measure_head(const IllustrativeHead& made, ops::Mask mask);
@@ -34,9 +34,9 @@ struct HeadSample {
 struct HeadPicture {
   HeadKind kind;
   HeadTask task;
-  std::vector<std::int64_t> token_ids;               // [T]
-  std::vector<std::vector<std::int64_t>> targets;    // [T]
-  std::vector<std::vector<double>> weights;          // [T][T]
+  std::vector<std::int64_t> token_ids;             // [T]
+  std::vector<std::vector<std::int64_t>> targets;  // [T]
+  std::vector<std::vector<double>> weights;        // [T][T]
 };
 
 struct AbsoluteSample {
@@ -61,8 +61,9 @@ struct HeadStudy {
   std::vector<HeadPicture> pictures;  // each kind and task, bidirectional
   std::vector<AbsoluteSample> absolute;
   // How much the choice between "next" and "nexnext" moves a score in a way that depends on query and key position
-  // together: the root mean square of S_next - S_nexnext after its rows' and columns' means are taken out, over sqrt(D). Zero for
-  // absolute positions whatever the weights, because a token's part of the score knows nothing of its position.
+  // together: the root mean square of S_next - S_nexnext after its rows' and columns' means are taken out, over
+  // sqrt(D). Zero for absolute positions whatever the weights, because a token's part of the score knows nothing of its
+  // position.
   std::vector<double> interaction;  // of each of kHeadKinds
   // The share of the appendix's W_q, as the dense matrix of rope, that is not complex-linear.
   double query_conjugate_share;

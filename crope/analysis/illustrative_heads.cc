@@ -53,8 +53,8 @@ Tensor to_halves(const Tensor& z) {
   return at::cat({at::real(z), at::imag(z)}, -1);
 }
 
-// The real form of x -> Z x: for rope as a dense matrix, written out entry by entry as the paper's real form is; for crope as
-// the pair of a - ib = Z.
+// The real form of x -> Z x: for rope as a dense matrix, written out entry by entry as the paper's real form is; for
+// crope as the pair of a - ib = Z.
 model::Projection complex_map(HeadKind kind, const Tensor& Z) {
   const Tensor re = at::real(Z).to(at::kFloat).contiguous(), im = at::imag(Z).to(at::kFloat).contiguous();
   if (kind == HeadKind::crope) return ops::ComplexWeight{re, -im};
@@ -116,8 +116,8 @@ IllustrativeHead same_token_head(HeadKind kind, const HeadOptions& options) {
   return made;
 }
 
-// Reads the same constant off every token of the vocabulary, by least squares: exactly where there are more dimensions than
-// tokens. A map from 2N reals to 2N ones, complex-linear for crope.
+// Reads the same constant off every token of the vocabulary, by least squares: exactly where there are more dimensions
+// than tokens. A map from 2N reals to 2N ones, complex-linear for crope.
 model::Projection constant_reader(HeadKind kind, const Tensor& vocabulary) {
   const int64_t N = vocabulary.size(1) / 2;
   if (kind == HeadKind::crope) {
@@ -143,7 +143,8 @@ IllustrativeHead same_position_head(HeadKind kind, bool has_bias, const HeadOpti
     made = assemble(kind, options, kSmall * tokens, sinusoids(kind, D, options), identity(kind, D),
                     model::DenseWeight{reflection});
   } else if (has_bias) {
-    made = assemble(kind, options, at::ones({options.T, D}), {}, identity(kind, D), identity(kind, D));  // W_e = 0, b_e = 1
+    made = assemble(kind, options, at::ones({options.T, D}), {}, identity(kind, D),
+                    identity(kind, D));  // W_e = 0, b_e = 1
   } else {
     const model::Projection reader = constant_reader(kind, vocabulary);
     made = assemble(kind, options, tokens, {}, reader, reader);
@@ -165,8 +166,8 @@ void set_shifted_targets(IllustrativeHead& made, const HeadOptions& options) {
   }
 }
 
-// The appendix's tokens: complex numbers a_1, 0, a_2, 0, … for "next" and 0, a'_1, 0, a'_2, … for "nexnext". Every token of the
-// sequence has its own a, of mean one: [T, N] real parts, the imaginary parts are zero.
+// The appendix's tokens: complex numbers a_1, 0, a_2, 0, … for "next" and 0, a'_1, 0, a'_2, … for "nexnext". Every
+// token of the sequence has its own a, of mean one: [T, N] real parts, the imaginary parts are zero.
 Tensor typed_tokens(std::span<const std::int64_t> ids, int64_t N, const HeadOptions& options) {
   const auto T = static_cast<int64_t>(ids.size());
   Tensor content = random_normal({T, N / 2}, options, "token_dependent.content");
@@ -176,8 +177,8 @@ Tensor typed_tokens(std::span<const std::int64_t> ids, int64_t N, const HeadOpti
   return tokens.reshape({T, N});
 }
 
-// The columns of a map from typed tokens of N complex numbers: `next` at even places, `nexnext` at odd ones, so that a token
-// of mean one gives that vector. [M, N] from two [M].
+// The columns of a map from typed tokens of N complex numbers: `next` at even places, `nexnext` at odd ones, so that a
+// token of mean one gives that vector. [M, N] from two [M].
 Tensor typed_columns(const Tensor& next, const Tensor& nexnext, int64_t N) {
   const Tensor columns = at::stack({next, nexnext}, 1).unsqueeze(1).expand({next.size(0), N / 2, 2});
   return columns.reshape({next.size(0), N}) / static_cast<double>(N / 2);
@@ -192,9 +193,9 @@ IllustrativeHead rotary_token_dependent_head(HeadKind kind, const HeadOptions& o
     return phases(sign * static_cast<double>(step_of(id, options)), N, options) * std::numbers::sqrt2;
   };
   const Tensor ones = at::ones({N}, at::kComplexDouble) * std::numbers::sqrt2;
-  IllustrativeHead made =
-      assemble(kind, options, at::cat({tokens, at::zeros_like(tokens)}, 1), {},
-               complex_map(kind, typed_columns(query(0), query(1), N)), complex_map(kind, typed_columns(ones, ones, N)));
+  IllustrativeHead made = assemble(kind, options, at::cat({tokens, at::zeros_like(tokens)}, 1), {},
+                                   complex_map(kind, typed_columns(query(0), query(1), N)),
+                                   complex_map(kind, typed_columns(ones, ones, N)));
   made.token_ids = ids;
   return made;
 }
@@ -222,11 +223,13 @@ IllustrativeHead relative_token_dependent_head(const HeadOptions& options) {
   const int64_t half = width.half();
   const std::vector<std::int64_t> ids = random_ids(2, options, "token_dependent.ids");
   const Tensor none = at::zeros({half}, at::kComplexDouble), no_tokens = at::zeros({half, half}, at::kComplexDouble);
-  const auto query = [&](std::int64_t id) { return phases(static_cast<double>(step_of(id, options)), half, options) * 2; };
-  IllustrativeHead made = assemble(
-      HeadKind::relative, options, width.token_part(typed_tokens(ids, half, options)),
-      width.position_part(phases(at::arange(1 - options.T, options.T), half, options)),
-      width.map(typed_columns(query(0), query(1), half), none), width.map(no_tokens, at::ones_like(none) * 2));
+  const auto query = [&](std::int64_t id) {
+    return phases(static_cast<double>(step_of(id, options)), half, options) * 2;
+  };
+  IllustrativeHead made =
+      assemble(HeadKind::relative, options, width.token_part(typed_tokens(ids, half, options)),
+               width.position_part(phases(at::arange(1 - options.T, options.T), half, options)),
+               width.map(typed_columns(query(0), query(1), half), none), width.map(no_tokens, at::ones_like(none) * 2));
   made.token_ids = ids;
   return made;
 }
@@ -260,24 +263,25 @@ IllustrativeHead make_absolute_try(AbsoluteTry attempt, const HeadOptions& optio
       break;
     case AbsoluteTry::tilt: {
       from_position = phases(1.5 * direction, half, options) * 2;
-      // Re[(-i c)* e^{i n theta}] = -c sin(n theta), over the slow pairs nearly a straight line down. Over the window it
-      // falls by half of what the peak of the positions falls, so that it moves the peak and does not replace it.
+      // Re[(-i c)* e^{i n theta}] = -c sin(n theta), over the slow pairs nearly a straight line down. Over the window
+      // it falls by half of what the peak of the positions falls, so that it moves the peak and does not replace it.
       const Tensor speed = phases(1.0, half, options).angle();
       Tensor slow = speed.mul(static_cast<double>(T)).lt(kSlowAngle);
       slow[half - 1] = true;
       const Tensor window = at::real(phases(static_cast<double>(T), half, options));
       const double peak_falls = 2 * (1 - window).sum().item<double>();
       const double line_falls = speed.mul(static_cast<double>(T)).sin().mul(slow).sum().item<double>();
-      const Tensor line = slow.to(at::kComplexDouble) * c10::complex<double>(0, -0.5 * direction * peak_falls / line_falls);
+      const Tensor line =
+          slow.to(at::kComplexDouble) * c10::complex<double>(0, -0.5 * direction * peak_falls / line_falls);
       from_next = line;
       from_nexnext = -line;
       break;
     }
   }
-  IllustrativeHead made = assemble(HeadKind::absolute, options, width.token_part(typed_tokens(ids, half, options)),
-                                   width.position_part(positions),
-                                   width.map(typed_columns(from_next, from_nexnext, half), from_position),
-                                   width.map(at::zeros({half, half}, at::kComplexDouble), ones * 2));
+  IllustrativeHead made =
+      assemble(HeadKind::absolute, options, width.token_part(typed_tokens(ids, half, options)),
+               width.position_part(positions), width.map(typed_columns(from_next, from_nexnext, half), from_position),
+               width.map(at::zeros({half, half}, at::kComplexDouble), ones * 2));
   made.token_ids = ids;
   set_shifted_targets(made, options);
   return made;
@@ -296,8 +300,8 @@ IllustrativeHead make_illustrative_head(HeadKind kind, HeadTask task, const Head
       break;
   }
   if (kind == HeadKind::absolute) return make_absolute_try(AbsoluteTry::own_position, options);
-  IllustrativeHead made = kind == HeadKind::relative ? relative_token_dependent_head(options)
-                                                     : rotary_token_dependent_head(kind, options);
+  IllustrativeHead made =
+      kind == HeadKind::relative ? relative_token_dependent_head(options) : rotary_token_dependent_head(kind, options);
   set_shifted_targets(made, options);
   return made;
 }

@@ -1,5 +1,6 @@
-// The heads of section "Illustrative Example" and the appendix, with the weights that the paper works out. Queries and keys
-// are scaled to a root mean square of one, as QK-norm does with gains of one, so that a perfect match scores sqrt(D).
+// The heads of section "Illustrative Example" and the appendix, with the weights that the paper works out. Queries and
+// keys are scaled to a root mean square of one, as QK-norm does with gains of one, so that a perfect match scores
+// sqrt(D).
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ constexpr std::string_view head_task_name(HeadTask task) {
   return names[static_cast<std::size_t>(task)];
 }
 
-// The sign of the phases of the token-dependent query. Eq. delta-rope drops a dagger: with the scores of Eq. pe-crope its
-// e^{-i theta} looks back, not ahead (docs/mathematics.md, section 3).
+// The sign of the phases of the token-dependent query. Eq. delta-rope drops a dagger: with the scores of Eq. pe-crope
+// its e^{-i theta} looks back, not ahead (docs/mathematics.md, section 3).
 enum class QueryPhase { corrected, as_printed };
 
 struct HeadOptions {
@@ -42,8 +43,8 @@ struct HeadOptions {
 
 struct IllustrativeHead {
   ConstructedHead head;
-  std::vector<std::int64_t> token_ids;              // [T]; of token_dependent 0 is "next" and 1 "nexnext"
-  std::vector<std::vector<std::int64_t>> targets;   // the positions that each row should attend to; may be none
+  std::vector<std::int64_t> token_ids;             // [T]; of token_dependent 0 is "next" and 1 "nexnext"
+  std::vector<std::vector<std::int64_t>> targets;  // the positions that each row should attend to; may be none
 };
 
 // Throws UsageError unless D is a positive multiple of 16 and T is positive.
@@ -52,7 +53,8 @@ IllustrativeHead make_illustrative_head(HeadKind kind, HeadTask task, const Head
 // Three tries at token_dependent with absolute positions, which have no weights of the paper's to follow. Tokens and
 // positions have dimensions of their own, so nothing disturbs what the head reads.
 enum class AbsoluteTry {
-  own_position,  // the query of rope, e^{i s theta} of the token, added to the own position: what make_illustrative_head gives
+  own_position,  // the query of rope, e^{i s theta} of the token, added to the own position: what
+                 // make_illustrative_head gives
   always_next,   // the own position turned by one step: relative, but deaf to the token
   tilt,          // turned by a step and a half, and a slope over all positions, up or down by the token
 };

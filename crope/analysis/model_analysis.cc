@@ -54,7 +54,8 @@ std::vector<Tensor> random_twins(const std::vector<Tensor>& matrices) {
     const RandomStream stream(i, "analysis.random_twin");
     Tensor twin = at::empty_like(matrices[i], at::MemoryFormat::Contiguous);
     auto* values = twin.mutable_data_ptr<float>();
-    for (int64_t j = 0; j < twin.numel(); ++j) values[j] = static_cast<float>(stream.normal_at(static_cast<std::uint64_t>(j)));
+    for (int64_t j = 0; j < twin.numel(); ++j)
+      values[j] = static_cast<float>(stream.normal_at(static_cast<std::uint64_t>(j)));
     // As large as what it stands for: large matrices count for more.
     twins.push_back(twin * (matrices[i].norm() / twin.norm()));
   }

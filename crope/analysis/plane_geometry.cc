@@ -34,8 +34,8 @@ std::array<PlaneMap, 2> maps_to(const PlaneVector& target, const std::vector<Pla
   // z -> c z, and z -> c conj(z).
   const Complex turn = w / z, mirror = w / std::conj(z);
   return {apply("rotation and scaling (σ0, σ2)", {{{turn.real(), -turn.imag()}, {turn.imag(), turn.real()}}}, vectors),
-          apply("reflection and scaling (σ1, σ3)",
-                {{{mirror.real(), mirror.imag()}, {mirror.imag(), -mirror.real()}}}, vectors)};
+          apply("reflection and scaling (σ1, σ3)", {{{mirror.real(), mirror.imag()}, {mirror.imag(), -mirror.real()}}},
+                vectors)};
 }
 
 }  // namespace crope::analysis

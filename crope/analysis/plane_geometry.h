@@ -14,7 +14,7 @@ struct PlaneMap {
   std::string name;
   PlaneMatrix matrix;
   std::vector<PlaneVector> images;  // of the vectors it was asked about, in their order
-  double orientation;               // the sign of the determinant: +1 keeps the order of vectors around the origin, -1 turns it
+  double orientation;  // the sign of the determinant: +1 keeps the order of vectors around the origin, -1 turns it
 };
 
 // s0 to s3 applied to `vectors`; s2 is the block of b, [[0, 1], [-1, 0]].

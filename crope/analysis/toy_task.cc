@@ -178,7 +178,8 @@ ToyRun train_toy(ToyKind kind, std::uint64_t seed, const ToyOptions& options) {
   ToyRun run{.kind = kind, .D = options.D, .seed = seed, .parameters = layer.counted_parameters()};
   RandomStream training(seed, "toy.training"), testing(seed, "toy.testing");
   const ToyBatch unseen = draw_batch(options.evaluation_rows, options, testing);
-  const optim::Schedule schedule{.lr = options.lr, .min_lr = options.lr / 10, .warmup_steps = 10, .steps = options.steps};
+  const optim::Schedule schedule{
+      .lr = options.lr, .min_lr = options.lr / 10, .warmup_steps = 10, .steps = options.steps};
   optim::Adamw optimizer(layer.parameters(), {});
   for (std::int64_t step = 0; step <= options.steps; ++step) {
     if (step % options.evaluate_every == 0 || step == options.steps) {

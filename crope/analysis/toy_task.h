@@ -1,4 +1,5 @@
-// The task of Figure toyproblem, learned: one attention layer reads random tokens, and at each place says what stands one
+// The task of Figure toyproblem, learned: one attention layer reads random tokens, and at each place says what stands
+// one
 // ("next") or two ("nexnext") places further.
 #pragma once
 
@@ -46,10 +47,10 @@ struct ToyRun {
   ToyKind kind;
   std::int64_t D;
   std::uint64_t seed;
-  std::int64_t parameters;            // of Q, K and V, and of learned positions
-  std::vector<std::int64_t> steps;    // finished when accuracy was measured
-  std::vector<double> accuracy;       // of rows that have an answer, on sequences never trained on
-  std::vector<double> moved_accuracy; // of each of first_positions
+  std::int64_t parameters;             // of Q, K and V, and of learned positions
+  std::vector<std::int64_t> steps;     // finished when accuracy was measured
+  std::vector<double> accuracy;        // of rows that have an answer, on sequences never trained on
+  std::vector<double> moved_accuracy;  // of each of first_positions
 };
 
 // A fair chance to guess is 1/num_contents. Throws UsageError unless the sizes make sense (D a multiple of 8).

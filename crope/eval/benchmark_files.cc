@@ -24,10 +24,10 @@ const std::array kNames = {
                Split::evaluation,
                {"hellaswag_val.jsonl", "validation.jsonl", "val.jsonl", "data/validation-*.parquet",
                 "validation-*.parquet", "default/validation/*.parquet"}},
-    SplitNames{"hellaswag",
-               Split::examples,
-               {"hellaswag_train.jsonl", "train.jsonl", "data/train-*.parquet", "train-*.parquet",
-                "default/train/*.parquet"}},
+    SplitNames{
+        "hellaswag",
+        Split::examples,
+        {"hellaswag_train.jsonl", "train.jsonl", "data/train-*.parquet", "train-*.parquet", "default/train/*.parquet"}},
     SplitNames{"mmlu",
                Split::evaluation,
                {"mmlu_test.jsonl", "test.jsonl", "all/test-*.parquet", "all/test/*.parquet", "data/test-*.parquet",
@@ -41,8 +41,7 @@ const std::array kNames = {
                {"test.jsonl", "gsm8k_test.jsonl", "main/test-*.parquet", "test-*.parquet", "main/test/*.parquet"}},
     SplitNames{"gsm8k",
                Split::examples,
-               {"train.jsonl", "gsm8k_train.jsonl", "main/train-*.parquet", "train-*.parquet",
-                "main/train/*.parquet"}},
+               {"train.jsonl", "gsm8k_train.jsonl", "main/train-*.parquet", "train-*.parquet", "main/train/*.parquet"}},
 };
 
 bool matches(const std::string& name, std::string_view pattern) {

@@ -1,4 +1,5 @@
-// Where the files of a benchmark are: the names under which they are published, and those that `crope data synth` writes.
+// Where the files of a benchmark are: the names under which they are published, and those that `crope data synth`
+// writes.
 #pragma once
 
 #include <filesystem>

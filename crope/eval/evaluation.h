@@ -12,11 +12,11 @@
 namespace crope::eval {
 
 struct EvaluationOptions {
-  std::filesystem::path model;                   // a model or run directory
-  std::vector<std::string> tasks;                // see parse_task_names
-  std::filesystem::path data;                    // benchmark files
+  std::filesystem::path model;                    // a model or run directory
+  std::vector<std::string> tasks;                 // see parse_task_names
+  std::filesystem::path data;                     // benchmark files
   std::vector<std::filesystem::path> texts = {};  // of the task perplexity
-  std::filesystem::path out;                     // folder of what it leaves; made if missing
+  std::filesystem::path out;                      // folder of what it leaves; made if missing
   std::int64_t num_fewshot = 0;
   std::int64_t limit = 0;  // items of each task; 0: all
   std::int64_t batch_tokens = 4096;

@@ -76,12 +76,9 @@ Task load_hellaswag(const std::filesystem::path& data, const TaskOptions& option
   }
   FewShot few_shot = hellaswag_few_shot(data, options.num_fewshot);
   for (Item& item : task.items) item.context = few_shot.next(item.doc) + item.context;
-  task.config = {{"task", "hellaswag"},
-                 {"dataset_path", "Rowan/hellaswag"},
-                 {"training_split", "train"},
-                 {"validation_split", "validation"},
-                 {"doc_to_text", "{{query}}"},
-                 {"doc_to_target", "{{label}}"},
+  task.config = {{"task", "hellaswag"},        {"dataset_path", "Rowan/hellaswag"},
+                 {"training_split", "train"},  {"validation_split", "validation"},
+                 {"doc_to_text", "{{query}}"}, {"doc_to_target", "{{label}}"},
                  {"doc_to_choice", "choices"}};
   return task;
 }

@@ -27,8 +27,8 @@ struct ItemMetric {
 
 // The metrics of one item by one way to read the response.
 struct ItemResult {
-  std::string filter;            // "none", "strict-match", "flexible-extract"
-  std::string filtered_text;     // of generate_until: what the filter found
+  std::string filter;         // "none", "strict-match", "flexible-extract"
+  std::string filtered_text;  // of generate_until: what the filter found
   std::vector<ItemMetric> metrics;
 };
 
@@ -43,7 +43,8 @@ struct Metric {
   bool higher_is_better = true;
 };
 
-// The metrics of all items; `results` are those of each item, alike in filters and metrics. REQUIRES: at least one item.
+// The metrics of all items; `results` are those of each item, alike in filters and metrics. REQUIRES: at least one
+// item.
 std::vector<Metric> task_metrics(std::span<const std::vector<ItemResult>> results);
 
 // The metric of a group: the mean over all items of its tasks, with the pooled standard error.

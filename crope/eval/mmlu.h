@@ -25,7 +25,8 @@ std::vector<std::string> mmlu_task_names();
 std::vector<std::string> mmlu_subjects(std::string_view task_name);
 
 // One task for each of `subjects` that the files have, in that order.
-// Throws Error naming file, line and field of what is missing or no subject of MMLU, and if the files have none of them.
+// Throws Error naming file, line and field of what is missing or no subject of MMLU, and if the files have none of
+// them.
 std::vector<Task> load_mmlu(const std::filesystem::path& data, const std::vector<std::string>& subjects,
                             const TaskOptions& options);
 

@@ -74,7 +74,7 @@ constexpr char32_t kFinalSigma = 0x3C2;
 constexpr char32_t kDottedCapitalI = 0x130;
 
 // Cased although not letters of a case (Other_Uppercase, Other_Lowercase).
-constexpr Range kOtherCased[] = {{0xAA, 0xAA},       {0xBA, 0xBA},       {0x2160, 0x217F},   {0x24B6, 0x24E9},
+constexpr Range kOtherCased[] = {{0xAA, 0xAA},       {0xBA, 0xBA},       {0x2160, 0x217F},  {0x24B6, 0x24E9},
                                  {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
 
 // Punctuation inside of words, which the rule of the final sigma looks through (Case_Ignorable).
@@ -133,10 +133,11 @@ void append(std::string& text, char32_t c) {
 
 // Whether the sigma at `at` ends a word: a cased character before it, none after it.
 bool ends_word(const std::vector<char32_t>& text, std::size_t at) {
-  const auto before = std::find_if_not(text.rbegin() + static_cast<std::ptrdiff_t>(text.size() - at), text.rend(),
-                                       is_case_ignorable);
+  const auto before =
+      std::find_if_not(text.rbegin() + static_cast<std::ptrdiff_t>(text.size() - at), text.rend(), is_case_ignorable);
   if (before == text.rend() || !is_cased(*before)) return false;
-  const auto after = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at) + 1, text.end(), is_case_ignorable);
+  const auto after =
+      std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at) + 1, text.end(), is_case_ignorable);
   return after == text.end() || !is_cased(*after);
 }
 
@@ -211,8 +212,8 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 }
 
 std::size_t character_count(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
 }
 
 std::size_t word_count(std::string_view text) {

@@ -67,7 +67,8 @@ Json higher_is_better(const TaskOutcome& outcome) {
 std::string sanitized(const std::string& name) {
   std::string out;
   for (const char c : replace_all(name, "/", "__")) {
-    const bool kept = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
+    const bool kept =
+        (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
     out += kept ? c : '_';
   }
   return out;
@@ -111,7 +112,8 @@ Json arguments(const Task& task, const Item& item) {
   const auto add = [&](Json entry) { all[fmt::format("gen_args_{}", all.size())] = std::move(entry); };
   switch (task.output_type) {
     case OutputType::multiple_choice:
-      for (const std::string& choice : item.choices) add({{"arg_0", item.context}, {"arg_1", kTargetDelimiter + choice}});
+      for (const std::string& choice : item.choices)
+        add({{"arg_0", item.context}, {"arg_1", kTargetDelimiter + choice}});
       break;
     case OutputType::generate_until:
       add({{"arg_0", item.context}, {"arg_1", task.config["generation_kwargs"]}});
@@ -157,7 +159,8 @@ Json sample(const Task& task, std::size_t index, const TaskOutcome& outcome, con
   line["target_hash"] = sha256_hex(item.target);
   const bool weighted = task.output_type == OutputType::loglikelihood_rolling;
   for (const ItemMetric& metric : result.metrics) {
-    line[metric.name] = weighted ? Json::array({metric.value, static_cast<std::int64_t>(metric.weight)}) : Json(metric.value);
+    line[metric.name] =
+        weighted ? Json::array({metric.value, static_cast<std::int64_t>(metric.weight)}) : Json(metric.value);
   }
   return line;
 }
@@ -175,8 +178,8 @@ TaskOutcome make_outcome(const Task& task, std::vector<Response> responses) {
 
 Json results_document(const TaskList& list, std::span<const TaskOutcome> outcomes, const RunFacts& facts) {
   Json document;
-  for (const char* key : {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better",
-                          "n-samples"}) {
+  for (const char* key :
+       {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples"}) {
     document[key] = Json::object();
   }
   for (std::size_t t = 0; t < list.tasks.size(); ++t) {

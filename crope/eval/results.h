@@ -26,17 +26,17 @@ TaskOutcome make_outcome(const Task& task, std::vector<Response> responses);
 
 // The circumstances that results.json records beside the results.
 struct RunFacts {
-  std::string model;             // the directory, as given
+  std::string model;  // the directory, as given
   std::int64_t parameters = 0;
   std::int64_t max_length = 0;
   std::int64_t batch_tokens = 0;
-  std::int64_t limit = 0;        // 0: none
+  std::int64_t limit = 0;  // 0: none
   std::int64_t end_of_text = 0;
   bool add_bos = false;
-  double start_time = 0;         // seconds since 1970
-  double loading_seconds = 0;    // of the model
-  double seconds = 0;            // of everything
-  std::string program;           // "crope 0.1.0, ..."
+  double start_time = 0;       // seconds since 1970
+  double loading_seconds = 0;  // of the model
+  double seconds = 0;          // of everything
+  std::string program;         // "crope 0.1.0, ..."
 };
 
 // results.json. `outcomes` are those of list.tasks.

@@ -76,8 +76,9 @@ class Runner {
     }
     score_wave();
     if (cut_ > 0) {
-      log_.info(fmt::format("eval: {} items are longer than the window of {} tokens and were scored without their beginning",
-                            cut_, model_.config.max_seq_len));
+      log_.info(
+          fmt::format("eval: {} items are longer than the window of {} tokens and were scored without their beginning",
+                      cut_, model_.config.max_seq_len));
     }
     if (reused_ > 0) log_.info(fmt::format("eval: {} items were found in {}", reused_, options_.journal.string()));
     return std::move(responses_);
@@ -267,8 +268,8 @@ class Runner {
 
   ItemKey generation_key(const infer::GenerationRequest& request) const {
     Sha256 hash;
-    hash.update(fmt::format("generate {} {} {} {}\n", options_.model_name, model_.config.max_seq_len,
-                            tokenizer_name_, request.max_tokens));
+    hash.update(fmt::format("generate {} {} {} {}\n", options_.model_name, model_.config.max_seq_len, tokenizer_name_,
+                            request.max_tokens));
     for (const std::string& stop : request.stop) hash.update(stop + "\n");
     hash.update(as_bytes(request.prompt));
     return hash.hex();

@@ -19,8 +19,8 @@ inline constexpr const char* kTargetDelimiter = " ";
 
 // One question.
 struct Item {
-  Json doc;             // the document, as sample files show it
-  std::string context;  // the prompt; of loglikelihood_rolling the text itself
+  Json doc;                          // the document, as sample files show it
+  std::string context;               // the prompt; of loglikelihood_rolling the text itself
   std::vector<std::string> choices;  // of multiple_choice, without the delimiter
   std::int64_t gold = 0;             // of multiple_choice: the place of the right choice
   std::string target;                // what is right, as sample files show it; of generate_until the reference
@@ -32,12 +32,12 @@ struct Task {
   OutputType output_type = OutputType::multiple_choice;
   double version = 1;
   std::int64_t num_fewshot = 0;
-  std::vector<std::string> metrics;        // "acc", "acc_norm"; see item_metrics
-  std::int64_t document_count = 0;         // before --limit
-  std::vector<Item> items;                 // document i of the split is item i
-  std::vector<std::string> stop;           // of generate_until: where a generation ends
-  std::int64_t max_generated_tokens = 0;   // of generate_until
-  Json config = Json::object();            // what of it results.json shows
+  std::vector<std::string> metrics;       // "acc", "acc_norm"; see item_metrics
+  std::int64_t document_count = 0;        // before --limit
+  std::vector<Item> items;                // document i of the split is item i
+  std::vector<std::string> stop;          // of generate_until: where a generation ends
+  std::int64_t max_generated_tokens = 0;  // of generate_until
+  Json config = Json::object();           // what of it results.json shows
 };
 
 struct TaskOptions {

@@ -110,7 +110,8 @@ struct ParquetColumn::State {
         check_arrow(path, batch->ValidateFull());
         continue;
       }
-      if (rows_read != rows) throw_damaged_parquet(path, fmt::format("{} rows were announced, {} found", rows, rows_read));
+      if (rows_read != rows)
+        throw_damaged_parquet(path, fmt::format("{} rows were announced, {} found", rows, rows_read));
       return std::nullopt;
     }
   }

@@ -46,8 +46,7 @@ struct Layer {
         q_norm(gain_of(block.attention.q_norm)),
         k_norm(gain_of(block.attention.k_norm)),
         feed_forward_norm(gain_of(block.feed_forward_norm)),
-        qkv{linear_map(block.attention.qkv[0]), linear_map(block.attention.qkv[1]),
-            linear_map(block.attention.qkv[2])},
+        qkv{linear_map(block.attention.qkv[0]), linear_map(block.attention.qkv[1]), linear_map(block.attention.qkv[2])},
         o(linear_map(block.attention.o)),
         gate(linear_map(block.feed_forward.gate)),
         up(linear_map(block.feed_forward.up)),
@@ -101,7 +100,9 @@ void multiply(const LinearMap& map, const RowBuffer& x, RowBuffer& y, std::int64
 
 struct Decoder::State {
   explicit State(const model::Transformer& model)
-      : config(model.config), embedding(model.embedding.detach().contiguous()), norm(gain_of(model.norm)),
+      : config(model.config),
+        embedding(model.embedding.detach().contiguous()),
+        norm(gain_of(model.norm)),
         output(linear_map(model.output)) {
     for (const model::Block& block : model.blocks) layers.emplace_back(block);
   }
@@ -208,7 +209,8 @@ void Decoder::State::project_qkv(const Layer& layer) {
   for_units(layer.qkv[0], all, [&](std::int64_t begin, std::int64_t end) {
     for (std::size_t i = 0; i < 3; ++i) {
       const std::int64_t units = layer.qkv[i].units();
-      const std::int64_t first = std::clamp<std::int64_t>(begin, 0, units), last = std::clamp<std::int64_t>(end, 0, units);
+      const std::int64_t first = std::clamp<std::int64_t>(begin, 0, units),
+                         last = std::clamp<std::int64_t>(end, 0, units);
       if (first < last) {
         multiply_units(layer.qkv[i], normed.input(), first, last, qkv[i].output(), Output::overwrite);
       }

@@ -18,9 +18,8 @@ std::vector<TokenProbability> top_of(std::span<const float> logits, std::int64_t
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i);
   const auto end = ids.begin() + std::min<std::ptrdiff_t>(count, static_cast<std::ptrdiff_t>(ids.size()));
   const auto logit = [&](std::int32_t id) { return logits[static_cast<std::size_t>(id)]; };
-  std::partial_sort(ids.begin(), end, ids.end(), [&](std::int32_t x, std::int32_t y) {
-    return logit(x) != logit(y) ? logit(x) > logit(y) : x < y;
-  });
+  std::partial_sort(ids.begin(), end, ids.end(),
+                    [&](std::int32_t x, std::int32_t y) { return logit(x) != logit(y) ? logit(x) > logit(y) : x < y; });
   std::vector<TokenProbability> top;
   for (auto id = ids.begin(); id != end; ++id) top.push_back({*id, logit(*id) - normalizer});
   return top;

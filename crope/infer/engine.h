@@ -86,8 +86,8 @@ class Engine {
     std::int64_t prompt_tokens = 0;  // computed
     std::int64_t shared_tokens = 0;  // of prompts, found in another sequence
     std::int64_t new_tokens = 0;
-    double prefill_seconds = 0;  // of steps that read prompts
-    double decode_seconds = 0;   // of the others
+    double prefill_seconds = 0;       // of steps that read prompts
+    double decode_seconds = 0;        // of the others
     std::int64_t decoded_tokens = 0;  // in decode_seconds
   };
   const Statistics& statistics() const { return statistics_; }

@@ -86,8 +86,8 @@ void KvCache::append_parts(std::int64_t layer, std::int64_t head, std::int64_t m
     const std::int64_t length = part.length + (i + 1 == parts_.size() ? more : 0);
     if (length == 0) continue;
     const std::int64_t row = part.segment->first_row(layer, head);
-    parts.push_back({part.segment->key_data + row * shape_.key_width,
-                     part.segment->value_data + row * shape_.value_width, length});
+    parts.push_back(
+        {part.segment->key_data + row * shape_.key_width, part.segment->value_data + row * shape_.value_width, length});
   }
 }
 

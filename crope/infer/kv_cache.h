@@ -43,8 +43,8 @@ class KvCache {
   // Makes room for `count` more tokens in one segment. Memory that is never written to is not taken from the system.
   void reserve(std::int64_t count);
 
-  // The same for `count` tokens that are the last and come in one step: nobody looks back at them when the step is over,
-  // so that all layers use the memory of one.
+  // The same for `count` tokens that are the last and come in one step: nobody looks back at them when the step is
+  // over, so that all layers use the memory of one.
   void reserve_for_one_step(std::int64_t count);
 
   // The first `length` tokens, shared. REQUIRES: 0 <= length <= this->length().

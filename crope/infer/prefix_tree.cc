@@ -11,7 +11,8 @@ std::int64_t common_prefix(Input x, Input y) {
   return std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first - x.begin();
 }
 
-// Inputs are taken in lexicographic order, so that what the next one shares with any before it, it shares with the last.
+// Inputs are taken in lexicographic order, so that what the next one shares with any before it, it shares with the
+// last.
 PrefixTree make_prefix_tree(std::span<const Input> inputs, std::int64_t shortest) {
   std::vector<std::size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), 0);

@@ -27,8 +27,8 @@ struct Target {
 
 // A node of the tree while it is worked on.
 struct Work {
-  std::optional<KvCache> cache;  // from the time its parent is done until it is done itself
-  std::vector<Target> targets;   // by position
+  std::optional<KvCache> cache;   // from the time its parent is done until it is done itself
+  std::vector<Target> targets;    // by position
   std::vector<std::size_t> ends;  // requests whose input ends here
   std::int64_t done = 0;          // tokens
 };
@@ -55,9 +55,9 @@ void check_request(std::size_t index, const ScoreRequest& request, const model::
   for (const auto* ids : {&request.context, &request.continuation}) {
     for (const std::int32_t id : *ids) {
       if (id >= 0 && id < config.vocab_size) continue;
-      throw UsageError(fmt::format("score request {}: token id {} is outside the vocabulary of {}", index, id,
-                                   config.vocab_size),
-                       "the tokenizer and the model do not belong together");
+      throw UsageError(
+          fmt::format("score request {}: token id {} is outside the vocabulary of {}", index, id, config.vocab_size),
+          "the tokenizer and the model do not belong together");
     }
   }
 }
@@ -134,9 +134,9 @@ class Scorer {
       } else {
         work_[node].cache->reserve(place.end - begin);
       }
-      chunks.push_back({&*work_[node].cache, std::span(inputs_[place.input])
-                                                 .subspan(static_cast<std::size_t>(begin),
-                                                          static_cast<std::size_t>(end - begin))});
+      chunks.push_back(
+          {&*work_[node].cache, std::span(inputs_[place.input])
+                                    .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))});
       pieces.push_back({node, begin, end, rows});
       work_[node].done += end - begin;
       rows += end - begin;
@@ -179,7 +179,8 @@ class Scorer {
     const auto* data = logits.const_data_ptr<float>();
     std::vector<ops::cpu::RowMaximum> rows(predictions.size());
     at::parallel_for(0, static_cast<std::int64_t>(rows.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) rows[static_cast<std::size_t>(r)] = ops::cpu::row_maximum(data + r * V, V);
+      for (std::int64_t r = begin; r < end; ++r)
+        rows[static_cast<std::size_t>(r)] = ops::cpu::row_maximum(data + r * V, V);
     });
     for (std::size_t r = 0; r < rows.size(); ++r) {
       for (const Target* target = predictions[r].begin; target != predictions[r].end; ++target) {

@@ -1,5 +1,5 @@
-// Bytes of tokens to text that can be shown at once: whole UTF-8 characters, and nothing that may yet turn out to be the
-// beginning of a stop string.
+// Bytes of tokens to text that can be shown at once: whole UTF-8 characters, and nothing that may yet turn out to be
+// the beginning of a stop string.
 #pragma once
 
 #include <string>

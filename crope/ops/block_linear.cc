@@ -101,8 +101,7 @@ Tensor input_gradient(const BackwardCall& call, const std::vector<LayerGradient>
   }
   out.im.copy_(out.re);
   for (const LayerGradient& layer : layers) {
-    const SumAndDifference weights =
-        sum_of_halves(call.saved[layer.layer], call.saved[layer.layer + 1], Want::both);
+    const SumAndDifference weights = sum_of_halves(call.saved[layer.layer], call.saved[layer.layer + 1], Want::both);
     out.re.addmm_(layer.g.im, weights.sum, 1, -1);
     out.im.addmm_(layer.g.re, weights.difference, 1, -1);
   }

@@ -16,8 +16,8 @@ constexpr std::int64_t kFloatsPerTask = 16384;
 
 bool fused_for(std::initializer_list<torch::Tensor> tensors) {
   return cpu::fused_kernels_enabled() && std::ranges::all_of(tensors, [](const torch::Tensor& x) {
-           return !x.defined() || (x.is_cpu() && x.scalar_type() == torch::kFloat32 && x.layout() == at::kStrided &&
-                                   x.numel() > 0);
+           return !x.defined() ||
+                  (x.is_cpu() && x.scalar_type() == torch::kFloat32 && x.layout() == at::kStrided && x.numel() > 0);
          });
 }
 

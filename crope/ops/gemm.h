@@ -12,8 +12,8 @@ struct GemmInput {
   bool transposed = false;
 };
 
-// c[m, n] <- alpha a[m, k] b[k, n] + beta c, by the BLAS of LibTorch. Inside at::parallel_for it uses the calling thread
-// alone, outside of it all threads. c is not read when beta is 0.
+// c[m, n] <- alpha a[m, k] b[k, n] + beta c, by the BLAS of LibTorch. Inside at::parallel_for it uses the calling
+// thread alone, outside of it all threads. c is not read when beta is 0.
 struct Gemm {
   std::int64_t m, n, k;
   GemmInput a, b;

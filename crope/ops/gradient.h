@@ -26,8 +26,8 @@ struct BackwardCall {
 // Returns the gradient of each input, undefined where it is not needed.
 using BackwardFunction = std::function<TensorList(const BackwardCall&)>;
 
-// Inputs may be undefined. Runs `forward` unseen by autograd and records `backward` as its gradient, if any of the inputs needs one. Saved
-// tensors are let go as soon as the backward pass has used them.
+// Inputs may be undefined. Runs `forward` unseen by autograd and records `backward` as its gradient, if any of the
+// inputs needs one. Saved tensors are let go as soon as the backward pass has used them.
 TensorList with_gradient(const TensorList& inputs, const std::function<ForwardResult()>& forward,
                          BackwardFunction backward);
 

@@ -56,8 +56,7 @@ struct PairBlocks {
   float *g, *q, *re, *im, *difference;  // [m, m]
   float* wide;                          // [m, n]
 };
-void step(const Pair& z, const Pair& next, const PairBlocks& w, std::int64_t m, std::int64_t n,
-          const Coefficients& p) {
+void step(const Pair& z, const Pair& next, const PairBlocks& w, std::int64_t m, std::int64_t n, const Coefficients& p) {
   cpu::add_into(w.wide, z.re, z.im, -1, m * n);
   gemm_lower(m, n, w.wide, n, w.g);
   gemm({.m = m, .n = m, .k = n, .a = {z.im, n}, .b = {z.re, n, true}, .c = w.q, .c_stride = m});

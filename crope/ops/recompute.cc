@@ -14,7 +14,8 @@ using torch::Tensor;
 // Autocast as it was in the forward pass: the backward pass runs without.
 class AutocastAs {
  public:
-  AutocastAs(at::DeviceType device, bool enabled) : device_(device), before_(at::autocast::is_autocast_enabled(device)) {
+  AutocastAs(at::DeviceType device, bool enabled)
+      : device_(device), before_(at::autocast::is_autocast_enabled(device)) {
     at::autocast::set_autocast_enabled(device_, enabled);
   }
   ~AutocastAs() { at::autocast::set_autocast_enabled(device_, before_); }

@@ -36,8 +36,8 @@ Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
     const Tensor heads = split_heads(flat, options.num_heads);
     return rope(gain.defined() ? rms_norm(heads, gain, options.norm_eps) : heads, table);
   };
-  const Tensor out = attention(rotated(q, q_gain), rotated(k, k_gain), split_heads(v, options.num_heads),
-                               {.scale = options.scale});
+  const Tensor out =
+      attention(rotated(q, q_gain), rotated(k, k_gain), split_heads(v, options.num_heads), {.scale = options.scale});
   return merge_heads(out);
 }
 
@@ -173,11 +173,19 @@ void backward_head(const Call& call, int64_t task, const std::vector<float*>& sc
                                      .log_sums = g.log_sums + row,
                                      .grad = ds,
                                      .delta = delta + row});
-    gemm({.m = columns, .n = Kv, .k = rows, .a = {p, T, true}, .b = {dy_rows, Kv}, .c = dv, .c_stride = Kv, .beta = beta});
+    gemm({.m = columns,
+          .n = Kv,
+          .k = rows,
+          .a = {p, T, true},
+          .b = {dy_rows, Kv},
+          .c = dv,
+          .c_stride = Kv,
+          .beta = beta});
     gemm({.m = columns, .n = K, .k = rows, .a = {ds, T, true}, .b = {q_rows, K}, .c = dk, .c_stride = K, .beta = beta});
     gemm({.m = rows, .n = K, .k = columns, .a = {ds, T}, .b = {k, K}, .c = dq + row * K, .c_stride = K});
   }
-  const auto turn_back = [&](const Tensor& x, const Tensor& gain, const float* grad, const Tensor& gx, float* grad_gain) {
+  const auto turn_back = [&](const Tensor& x, const Tensor& gain, const float* grad, const Tensor& gx,
+                             float* grad_gain) {
     cpu::rotary_head_backward({.T = T,
                                .P = s.P,
                                .x = head_of(x, s, task, s.P),

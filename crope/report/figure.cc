@@ -87,7 +87,8 @@ std::string run_gnuplot(const fs::path& script, const fs::path& messages) {
   pid_t child = 0;
   const int failure = ::posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
-  const char* hint = "figures need gnuplot: scripts/setup.sh installs it, or your package manager (Debian: gnuplot-nox)";
+  const char* hint =
+      "figures need gnuplot: scripts/setup.sh installs it, or your package manager (Debian: gnuplot-nox)";
   if (failure == ENOENT) throw Error("gnuplot was not found in PATH", hint);
   if (failure != 0) throw Error(fmt::format("gnuplot cannot be started: {}", std::strerror(failure)), hint);
   int status = 0;
@@ -111,7 +112,8 @@ std::string page_svg(const Figure& figure, const std::string& file) {
     }
   }
   std::string alt;
-  for (const char c : figure.alt) alt += c == '"' ? "&quot;" : c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  for (const char c : figure.alt)
+    alt += c == '"' ? "&quot;" : c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
   svg.insert(4, fmt::format(" role=\"img\" aria-label=\"{}\"", alt));
   return svg;
 }
@@ -121,8 +123,10 @@ std::string page_svg(const Figure& figure, const std::string& file) {
 std::string gnuplot_text(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
-    if (c == '\'') result += "''";
-    else result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    if (c == '\'')
+      result += "''";
+    else
+      result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   }
   return result + "'";
 }
@@ -146,7 +150,8 @@ std::string data_block(std::string_view name, const std::vector<std::vector<doub
 }
 
 DrawnFigure draw(const Figure& figure, const fs::path& dir) {
-  const bool plain = std::ranges::all_of(figure.name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
+  const bool plain =
+      std::ranges::all_of(figure.name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
   if (figure.name.empty() || !plain) {
     throw Error(fmt::format("figure '{}': expected a name of letters, digits, '_' and '-'", figure.name));
   }

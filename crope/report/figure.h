@@ -11,8 +11,8 @@
 namespace crope::report {
 
 struct Figure {
-  std::string name;      // of its files: letters, digits, '_' and '-'
-  int width;             // of the SVG, in CSS pixels; the PNG has twice as many
+  std::string name;  // of its files: letters, digits, '_' and '-'
+  int width;         // of the SVG, in CSS pixels; the PNG has twice as many
   int height;
   std::string commands;  // everything but terminal and output
   std::string alt;       // what is to be seen, in words

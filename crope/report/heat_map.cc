@@ -17,11 +17,14 @@ Figure heat_map(const HeatMap& map) {
   const auto columns = rows == 0 ? 0 : map.values.front().size();
   const int left = map.row_labels.empty() ? 16 : 72;
   std::string commands = fmt::format(
-      "set title {} offset 0,-0.4\nunset grid\nunset key\nset border 15 {}\nset xrange [-0.5:{}]\nset yrange [{}:-0.5]\n"
+      "set title {} offset 0,-0.4\nunset grid\nunset key\nset border 15 {}\nset xrange [-0.5:{}]\nset yrange "
+      "[{}:-0.5]\n"
       "unset xtics\nset ytics scale 0 font ',11'\n"
-      "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
-      gnuplot_text(map.title), line_color(Color::shade), std::max(1.0, double(columns)) - 0.5, std::max(1.0, double(rows)) - 0.5, double(left) / map.width,
-      1 - 10.0 / map.width, 1 - 34.0 / map.height, 10.0 / map.height);
+      "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset tmargin at screen {:.4f}\nset bmargin at screen "
+      "{:.4f}\n",
+      gnuplot_text(map.title), line_color(Color::shade), std::max(1.0, double(columns)) - 0.5,
+      std::max(1.0, double(rows)) - 0.5, double(left) / map.width, 1 - 10.0 / map.width, 1 - 34.0 / map.height,
+      10.0 / map.height);
   if (map.row_labels.empty()) {
     commands += "unset ytics\n";
   } else {
@@ -42,8 +45,8 @@ Figure heat_map(const HeatMap& map) {
     }
   }
   for (const auto& [m, n] : map.outlined) {
-    commands += fmt::format("set object rectangle from {},{} to {},{} fs empty border {} lw 1 front\n", n - 0.42, m - 0.42,
-                            n + 0.42, m + 0.42, line_color(Color::ink));
+    commands += fmt::format("set object rectangle from {},{} to {},{} fs empty border {} lw 1 front\n", n - 0.42,
+                            m - 0.42, n + 0.42, m + 0.42, line_color(Color::ink));
   }
   commands += "plot NaN notitle\n";
   return {.name = map.name,

@@ -12,9 +12,9 @@ namespace crope::report {
 struct HeatMap {
   std::string name;
   std::string title;
-  std::vector<std::vector<double>> values;     // 0 to 1, the first row at the top
-  std::vector<std::string> row_labels;         // as many as rows, or none
-  std::vector<std::pair<int, int>> outlined;   // row and column of cells with a frame
+  std::vector<std::vector<double>> values;    // 0 to 1, the first row at the top
+  std::vector<std::string> row_labels;        // as many as rows, or none
+  std::vector<std::pair<int, int>> outlined;  // row and column of cells with a frame
   Color color = Color::orange;
   int width = 300, height = 300;
 };

@@ -53,8 +53,10 @@ bool looks_like_number(std::string_view cell) {
   bool has_digit = false;
   for (std::size_t i = 0; i < cell.size(); ++i) {
     const auto c = static_cast<unsigned char>(cell[i]);
-    if (c >= '0' && c <= '9') has_digit = true;
-    else if (c < 0x80 && kOthers.find(static_cast<char>(c)) == kOthers.npos) return false;
+    if (c >= '0' && c <= '9')
+      has_digit = true;
+    else if (c < 0x80 && kOthers.find(static_cast<char>(c)) == kOthers.npos)
+      return false;
   }
   return has_digit || cell == "–";
 }
@@ -88,7 +90,8 @@ std::string block_html(const Prose& prose) {
 
 std::string block_html(const FigureRow& row) {
   std::string html = fmt::format(
-      "<figure><div class=\"row\" style=\"grid-template-columns:repeat(auto-fill,minmax(min(100%,{}px),1fr))\">\n", row.narrowest);
+      "<figure><div class=\"row\" style=\"grid-template-columns:repeat(auto-fill,minmax(min(100%,{}px),1fr))\">\n",
+      row.narrowest);
   for (const DrawnFigure& figure : row.figures) {
     html += fmt::format("<div style=\"max-width:{}px\">{}</div>\n", figure.width * 5 / 4, figure.svg);
   }
@@ -103,7 +106,8 @@ std::string block_html(const Table& table) {
     }
   }
   const auto cell = [&](const char* tag, std::size_t i, const std::string& text) {
-    return fmt::format("<{0}{1}>{2}</{0}>", tag, i < numeric.size() && numeric[i] ? " class=\"n\"" : "", inline_html(text));
+    return fmt::format("<{0}{1}>{2}</{0}>", tag, i < numeric.size() && numeric[i] ? " class=\"n\"" : "",
+                       inline_html(text));
   };
   std::string html = "<div class=\"wide\"><table>";
   html += "<thead><tr>";
@@ -131,23 +135,37 @@ std::string escape_html(std::string_view text) {
   std::string html;
   for (const char c : text) {
     switch (c) {
-      case '&': html += "&amp;"; break;
-      case '<': html += "&lt;"; break;
-      case '>': html += "&gt;"; break;
-      case '"': html += "&quot;"; break;
-      case '\'': html += "&#39;"; break;
-      default: html += c;
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        html += c;
     }
   }
   return html;
 }
 
 std::string html_page(const Page& page) {
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                     "<link rel=\"icon\" href=\"data:,\">\n";
-  html += "<title>" + escape_html(page.title) + "</title>\n<style>" + palette_css() + std::string(kStyle) + "</style></head>\n<body>\n";
-  html += "<header><h1>" + escape_html(page.title) + "</h1>\n<p class=\"lead\">" + inline_html(page.lead) + "</p></header>\n";
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n";
+  html += "<title>" + escape_html(page.title) + "</title>\n<style>" + palette_css() + std::string(kStyle) +
+          "</style></head>\n<body>\n";
+  html += "<header><h1>" + escape_html(page.title) + "</h1>\n<p class=\"lead\">" + inline_html(page.lead) +
+          "</p></header>\n";
   if (page.sections.size() > 1) {
     html += "<nav aria-label=\"Contents\"><ul>";
     for (const Section& section : page.sections) {

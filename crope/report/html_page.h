@@ -1,4 +1,5 @@
-// One self-contained HTML page: text, figures inside it as SVG, tables. Opens without a network, in light and dark, and prints.
+// One self-contained HTML page: text, figures inside it as SVG, tables. Opens without a network, in light and dark, and
+// prints.
 #pragma once
 
 #include <string>

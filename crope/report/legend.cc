@@ -60,15 +60,19 @@ Legend legend(const std::vector<LegendEntry>& entries, int figure_width, int fig
     const int x = left + column * layout.column_width;
     const double y = made.height - kEntryHeight * (row + 0.5);
     if (entry.is_box) {
-      made.commands += fmt::format("set object rectangle from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} fs solid noborder f{} front\n", x_at(x + kSample - 14),
-                                   y_at(y - 6), x_at(x + kSample), y_at(y + 6), line_color(entry.color, entry.transparency).substr(1));
+      made.commands += fmt::format(
+          "set object rectangle from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} fs solid noborder f{} front\n",
+          x_at(x + kSample - 14), y_at(y - 6), x_at(x + kSample), y_at(y + 6),
+          line_color(entry.color, entry.transparency).substr(1));
     } else {
       // Without "lt 1" gnuplot's SVG forgets the dashes of a line that differs from the one before in nothing else.
-      made.commands += fmt::format("set arrow from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} nohead front lt 1 {} lw 2 {}\n", x_at(x), y_at(y), x_at(x + kSample), y_at(y),
-                                   dash_pattern(entry.dash), line_color(entry.color));
+      made.commands +=
+          fmt::format("set arrow from screen {:.5f},{:.5f} to screen {:.5f},{:.5f} nohead front lt 1 {} lw 2 {}\n",
+                      x_at(x), y_at(y), x_at(x + kSample), y_at(y), dash_pattern(entry.dash), line_color(entry.color));
     }
-    made.commands += fmt::format("set label {} at screen {:.5f},{:.5f} left front textcolor rgb {}\n", gnuplot_text(entry.label), x_at(x + kSample + 8), y_at(y),
-                                 gnuplot_text(row_of(Color::ink).light));
+    made.commands +=
+        fmt::format("set label {} at screen {:.5f},{:.5f} left front textcolor rgb {}\n", gnuplot_text(entry.label),
+                    x_at(x + kSample + 8), y_at(y), gnuplot_text(row_of(Color::ink).light));
   }
   return made;
 }

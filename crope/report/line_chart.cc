@@ -67,12 +67,13 @@ std::string inset_commands(const Inset& inset, double bottom) {
   const Extent x = extent_of(inset.series, true), y = extent_of(inset.series, false);
   return fmt::format(
              "unset logscale\nunset xlabel\nunset ylabel\nunset arrow\nunset label\n"
-             "set lmargin at screen 0.48\nset rmargin at screen 0.945\nset tmargin at screen 0.83\nset bmargin at screen {:.4f}\n"
-             "set border 15 {}\nset xtics font ',11' offset 0,0.3\nset ytics font ',11'\nset title {} font ',12' offset 0,-0.7\n",
+             "set lmargin at screen 0.48\nset rmargin at screen 0.945\nset tmargin at screen 0.83\nset bmargin at "
+             "screen {:.4f}\n"
+             "set border 15 {}\nset xtics font ',11' offset 0,0.3\nset ytics font ',11'\nset title {} font ',12' "
+             "offset 0,-0.7\n",
              bottom, line_color(Color::grid), gnuplot_text(inset.title)) +
          range_command("xrange", x, 0) + range_command("yrange", y, 0.08) + tics_command("xtics", x, 2.5) +
-         tics_command("ytics", y, 3) +
-         plot_commands(inset.series, "i", 1.6);
+         tics_command("ytics", y, 3) + plot_commands(inset.series, "i", 1.6);
 }
 
 }  // namespace
@@ -80,14 +81,17 @@ std::string inset_commands(const Inset& inset, double bottom) {
 Figure line_chart(const LineChart& chart) {
   std::vector<LegendEntry> entries;
   for (const Series& each : chart.series) {
-    if (chart.legend && !each.label.empty()) entries.push_back({.label = each.label, .color = each.color, .dash = each.dash});
+    if (chart.legend && !each.label.empty())
+      entries.push_back({.label = each.label, .color = each.color, .dash = each.dash});
   }
   const Legend foot = legend(entries, chart.width, chart.height);
   const double bottom = static_cast<double>(foot.height + kBelowAxis) / chart.height;
   std::string commands = fmt::format(
       "set title {} offset 0,-0.3\nset xlabel {} offset 0,0.6\nset ylabel {} offset 0.4,0\nunset key\n"
-      "set lmargin at screen {:.4f}\nset rmargin at screen 0.955\nset tmargin at screen {:.4f}\nset bmargin at screen {:.4f}\n",
-      gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), 82.0 / chart.width, 1 - 36.0 / chart.height, bottom);
+      "set lmargin at screen {:.4f}\nset rmargin at screen 0.955\nset tmargin at screen {:.4f}\nset bmargin at screen "
+      "{:.4f}\n",
+      gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), 82.0 / chart.width,
+      1 - 36.0 / chart.height, bottom);
   commands += foot.commands;
   if (chart.log_x) {
     commands += "set logscale x 2\nset format x '%.0f'\n";
@@ -98,8 +102,9 @@ Figure line_chart(const LineChart& chart) {
   commands += chart.y_range ? fmt::format("set yrange [{}:{}]\n", chart.y_range->first, chart.y_range->second)
                             : range_command("yrange", extent_of(chart.series, false), 0.04);
   if (chart.reference) {
-    commands += fmt::format("set arrow from graph 0, first {0:.9g} to graph 1, first {0:.9g} nohead {1} dt (2,3) lw 1.2\n",
-                            *chart.reference, line_color(Color::muted));
+    commands +=
+        fmt::format("set arrow from graph 0, first {0:.9g} to graph 1, first {0:.9g} nohead {1} dt (2,3) lw 1.2\n",
+                    *chart.reference, line_color(Color::muted));
   }
   if (chart.inset) commands += "set multiplot\n";
   commands += plot_commands(chart.series, "s", 2);

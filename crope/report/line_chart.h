@@ -30,10 +30,10 @@ struct LineChart {
   std::string title;
   std::string x_label, y_label;
   std::vector<Series> series;
-  bool log_x = false;                           // to base 2
+  bool log_x = false;  // to base 2
   std::optional<std::pair<double, double>> y_range;
-  std::optional<double> reference;              // a dotted level
-  std::optional<Inset> inset;                   // in the upper right corner
+  std::optional<double> reference;  // a dotted level
+  std::optional<Inset> inset;       // in the upper right corner
   bool legend = true;
   int width = 450, height = 400;
 };

@@ -1,5 +1,5 @@
-// The colours of figures and pages: few, told apart by people who do not see red and green (after Okabe and Ito), each with
-// a value for light and for dark pages.
+// The colours of figures and pages: few, told apart by people who do not see red and green (after Okabe and Ito), each
+// with a value for light and for dark pages.
 #pragma once
 
 #include <array>
@@ -34,8 +34,8 @@ constexpr const ColorRow& row_of(Color color) {
   return kPalette[static_cast<std::size_t>(color)];
 }
 
-// How a variant is drawn, by the paper's convention: solid for complex-linear projections, dashed for dense ones; variants of
-// equal size share a colour.
+// How a variant is drawn, by the paper's convention: solid for complex-linear projections, dashed for dense ones;
+// variants of equal size share a colour.
 struct VariantStyle {
   Color color;
   bool dashed;

@@ -75,7 +75,8 @@ void read_metrics(const fs::path& path, RunData& run) {
 
 RunData read_run(const fs::path& dir) {
   if (!fs::is_directory(dir)) {
-    throw Error(fmt::format("{} is not a folder", dir.string()), "give run directories, as 'crope train --out' makes them");
+    throw Error(fmt::format("{} is not a folder", dir.string()),
+                "give run directories, as 'crope train --out' makes them");
   }
   RunData run{.dir = dir};
   run.run = read_or_null(dir / "run.json", run.notes);
@@ -90,8 +91,10 @@ RunData read_run(const fs::path& dir) {
                 "give run directories, as 'crope train --out' makes them");
   }
   if (run.run.is_null()) run.notes.push_back("there is no run.json: no configuration");
-  if (!has_metrics) run.notes.push_back("there is no metrics.jsonl: no losses and no throughput");
-  else if (run.val_loss.empty()) run.notes.push_back("metrics.jsonl has no validation losses");
+  if (!has_metrics)
+    run.notes.push_back("there is no metrics.jsonl: no losses and no throughput");
+  else if (run.val_loss.empty())
+    run.notes.push_back("metrics.jsonl has no validation losses");
   if (run.results.is_null()) run.notes.push_back("there is no results.json: 'crope eval' makes one");
   run.variant = string_at(run.model, "variant");
   // A path like "out/rope/" has an empty last part.
@@ -110,7 +113,8 @@ std::vector<RunData> read_runs(const std::vector<fs::path>& dirs) {
   std::map<std::string, int> names;
   for (RunData& run : runs) {
     if (count[run.label] == 1) continue;
-    const std::string name = run.dir.has_filename() ? run.dir.filename().string() : run.dir.parent_path().filename().string();
+    const std::string name =
+        run.dir.has_filename() ? run.dir.filename().string() : run.dir.parent_path().filename().string();
     const int number = ++names[name];
     run.label = number == 1 ? name : fmt::format("{} ({})", name, number);
   }

@@ -1,5 +1,5 @@
-// What a run directory says of itself, read for drawing: run.json, metrics.jsonl, results.json. Whatever is missing is left out and
-// named; nothing is made up for it.
+// What a run directory says of itself, read for drawing: run.json, metrics.jsonl, results.json. Whatever is missing is
+// left out and named; nothing is made up for it.
 #pragma once
 
 #include <filesystem>
@@ -22,8 +22,8 @@ struct RunData {
   Points val_loss;
   std::vector<double> tokens_per_second;  // of each step
   double elapsed_seconds = 0;
-  double tokens = 0;    // seen so far
-  Json results;         // results.json, null without one
+  double tokens = 0;               // seen so far
+  Json results;                    // results.json, null without one
   std::vector<std::string> notes;  // what is missing or damaged, in words
 };
 

@@ -66,7 +66,10 @@ Figure loss_figure(const std::vector<RunData>& runs, LossOf loss, const char* na
   const bool is_long = last >= 2 * kInsetSteps;
   const double from = is_long ? last - kInsetSteps : 0.75 * last;
   const std::size_t window = smooth ? smoothing_window(last) : 1;
-  LineChart chart{.name = name, .title = title, .x_label = "step", .y_label = "loss (nats per token)",
+  LineChart chart{.name = name,
+                  .title = title,
+                  .x_label = "step",
+                  .y_label = "loss (nats per token)",
                   .series = loss_series(runs, loss, 0, smooth ? std::max<std::size_t>(1, window / 5) : 1)};
   // The first steps fall so far that nothing else would be seen: the axis begins where they end.
   double low = INFINITY, high = -INFINITY, below_inset = -INFINITY;
@@ -98,9 +101,13 @@ std::string format_parameters(std::int64_t count) {
 }
 
 std::vector<Figure> parameter_schematic() {
-  MatrixPicture dense{.name = "nparams_rope", .title = "RoPE: q = W x", .vector = {"x₁", "x₂", "x₃", "x₄"},
+  MatrixPicture dense{.name = "nparams_rope",
+                      .title = "RoPE: q = W x",
+                      .vector = {"x₁", "x₂", "x₃", "x₄"},
                       .note = "four free numbers in each 2×2 block: D²"};
-  MatrixPicture tied{.name = "nparams_crope", .title = "CRoPE: q̃ = W̃ x̃", .vector = dense.vector,
+  MatrixPicture tied{.name = "nparams_crope",
+                     .title = "CRoPE: q̃ = W̃ x̃",
+                     .vector = dense.vector,
                      .note = "two free numbers in each 2×2 block: D²/2"};
   const char* const digits[] = {"₁", "₂", "₃", "₄"};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -118,19 +125,22 @@ std::vector<Figure> parameter_schematic() {
 }
 
 Figure parameter_bars(const std::vector<ParameterBar>& bars) {
-  StackedBarChart chart{.name = "param_counts", .title = "Parameters",
-                        .legend = {{.label = "embedding", .color = Color::shade, .is_box = true},
-                                   {.label = "feed-forward", .color = Color::muted, .is_box = true, .transparency = 0.25},
-                                   {.label = "attention", .color = Color::blue, .is_box = true}},
-                        .width = 470};
+  StackedBarChart chart{
+      .name = "param_counts",
+      .title = "Parameters",
+      .legend = {{.label = "embedding", .color = Color::shade, .is_box = true},
+                 {.label = "feed-forward", .color = Color::muted, .is_box = true, .transparency = 0.25},
+                 {.label = "attention", .color = Color::blue, .is_box = true}},
+      .width = 470};
   for (const ParameterBar& bar : bars) {
-    chart.bars.push_back({.label = bar.label,
-                          .parts = {{double(bar.embedding), Color::shade},
-                                    {double(bar.feed_forward + bar.norm), Color::muted, 0.25},
-                                    {double(bar.attention), Color::blue}},
-                          .text = bar.attention_saving > 0 ? fmt::format("{}  (−{:.1f}%)", format_parameters(bar.total()),
-                                                                         100 * bar.attention_saving)
-                                                           : format_parameters(bar.total())});
+    chart.bars.push_back(
+        {.label = bar.label,
+         .parts = {{double(bar.embedding), Color::shade},
+                   {double(bar.feed_forward + bar.norm), Color::muted, 0.25},
+                   {double(bar.attention), Color::blue}},
+         .text = bar.attention_saving > 0
+                     ? fmt::format("{}  (−{:.1f}%)", format_parameters(bar.total()), 100 * bar.attention_saving)
+                     : format_parameters(bar.total())});
   }
   return stacked_bar_chart(chart);
 }
@@ -154,10 +164,13 @@ std::vector<Figure> downstream_figures(const std::vector<RunData>& runs) {
       const auto score = find_score(run, benchmark);
       if (!score) continue;
       const VariantStyle style = variant_style(run.variant);
-      chart.bars.push_back({.label = run.label, .value = score->value, .error = score->error,
+      chart.bars.push_back({.label = run.label,
+                            .value = score->value,
+                            .error = score->error,
                             .text = score->error > 0 ? fmt::format("{:.3f} ± {:.3f}", score->value, score->error)
                                                      : fmt::format("{:.3f}", score->value),
-                            .color = style.color, .hollow = style.dashed});
+                            .color = style.color,
+                            .hollow = style.dashed});
     }
     if (chart.bars.empty()) continue;
     if (benchmark.chance > 0) {
@@ -175,7 +188,11 @@ std::vector<Figure> throughput_figures(const std::vector<RunData>& runs) {
     const auto rate = median_rate(run);
     if (!rate) continue;
     const VariantStyle style = variant_style(run.variant);
-    chart.bars.push_back({.label = run.label, .value = *rate, .text = format_count(*rate), .color = style.color, .hollow = style.dashed});
+    chart.bars.push_back({.label = run.label,
+                          .value = *rate,
+                          .text = format_count(*rate),
+                          .color = style.color,
+                          .hollow = style.dashed});
   }
   if (chart.bars.empty()) return {};
   return {bar_chart(chart)};

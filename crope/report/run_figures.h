@@ -25,8 +25,8 @@ std::vector<Figure> parameter_schematic();
 // Figure param_counts, right.
 Figure parameter_bars(const std::vector<ParameterBar>& bars);
 
-// Figure train_val_loss: training, and validation where any run has it. Solid lines are complex-linear, dashed dense, colours go with
-// the number of parameters; the last 200 steps (or the last quarter of a shorter run) are enlarged.
+// Figure train_val_loss: training, and validation where any run has it. Solid lines are complex-linear, dashed dense,
+// colours go with the number of parameters; the last 200 steps (or the last quarter of a shorter run) are enlarged.
 std::vector<Figure> loss_figures(const std::vector<RunData>& runs);
 
 // Figure downstream: one for each benchmark that any run has, bars with standard errors.

@@ -95,8 +95,8 @@ Claim spread_claim(const ByVariant& runs, const std::string& task, std::string p
   if (scores.size() < 2) return claim;
   const auto [low, high] = std::ranges::minmax(scores, {}, &Estimate::mean);
   claim.ours = fmt::format("{:.3f} to {:.3f}, ± {:.3f}", low.mean, high.mean, *high.error);
-  claim.verdict = high.mean - low.mean <= kErrors * std::hypot(*low.error, *high.error) ? Verdict::holds
-                                                                                         : Verdict::does_not_hold;
+  claim.verdict =
+      high.mean - low.mean <= kErrors * std::hypot(*low.error, *high.error) ? Verdict::holds : Verdict::does_not_hold;
   return claim;
 }
 

@@ -83,7 +83,8 @@ void write_examples(const Examples& examples, const std::filesystem::path& dir) 
   write_json(dir / "examples.json", examples_to_json(examples));
   write_file(dir / "index.html",
              report::html_page({.title = "What one head can do",
-                                .lead = "The paper's illustrative heads with their analytic weights, run through the projections, rotations and softmax "
+                                .lead = "The paper's illustrative heads with their analytic weights, run through the "
+                                        "projections, rotations and softmax "
                                         "of the model; and one layer that learns the same task.",
                                 .sections = example_sections(examples, dir),
                                 .footer = "All numbers are in `examples.json`. Made by `crope examples`."}));

@@ -1,5 +1,5 @@
-// The paper's section "Illustrative Example" as numbers, figures and a page: heads with analytic weights, and a layer that
-// learns the same task.
+// The paper's section "Illustrative Example" as numbers, figures and a page: heads with analytic weights, and a layer
+// that learns the same task.
 #pragma once
 
 #include <filesystem>

@@ -27,7 +27,7 @@ struct Outcome {
   std::optional<double> loss;  // smoothed over the last steps
   std::optional<double> val_loss;
   double tokens_per_second = 0;
-  double seconds = 0;                   // of training
+  double seconds = 0;                  // of training
   std::vector<eval::Headline> scores;  // the paper's metric of each task
 };
 

@@ -33,25 +33,37 @@ constexpr std::array<SigmaStyle, 4> kSigmas = {{
 }};
 
 constexpr Color projection_color(char projection) {
-  return projection == 'q' ? Color::blue : projection == 'k' ? Color::orange : projection == 'v' ? Color::green : Color::purple;
+  return projection == 'q'   ? Color::blue
+         : projection == 'k' ? Color::orange
+         : projection == 'v' ? Color::green
+                             : Color::purple;
 }
 
 std::vector<report::LegendEntry> sigma_legend() {
   std::vector<report::LegendEntry> legend;
-  for (const SigmaStyle& sigma : kSigmas) legend.push_back({.label = sigma.label, .color = sigma.color, .is_box = true});
+  for (const SigmaStyle& sigma : kSigmas)
+    legend.push_back({.label = sigma.label, .color = sigma.color, .is_box = true});
   return legend;
 }
 
 std::vector<report::StackedPart> sigma_parts(const PauliEnergies& energies) {
   std::vector<report::StackedPart> parts;
   const double total = energies.total();
-  for (const SigmaStyle& sigma : kSigmas) parts.push_back({total > 0 ? energies.sigma[sigma.index] / total : 0, sigma.color});
+  for (const SigmaStyle& sigma : kSigmas)
+    parts.push_back({total > 0 ? energies.sigma[sigma.index] / total : 0, sigma.color});
   return parts;
 }
 
-DrawnFigure energy_chart(const std::string& name, const std::string& title, std::vector<report::StackedBar> bars, const std::filesystem::path& dir) {
-  return report::draw(report::stacked_bar_chart({.name = name, .title = title, .bars = std::move(bars), .legend = sigma_legend(), .reference = 0.5,
-                                                 .x_max = 1, .x_format = "%.1f", .width = 360}),
+DrawnFigure energy_chart(const std::string& name, const std::string& title, std::vector<report::StackedBar> bars,
+                         const std::filesystem::path& dir) {
+  return report::draw(report::stacked_bar_chart({.name = name,
+                                                 .title = title,
+                                                 .bars = std::move(bars),
+                                                 .legend = sigma_legend(),
+                                                 .reference = 0.5,
+                                                 .x_max = 1,
+                                                 .x_format = "%.1f",
+                                                 .width = 360}),
                       dir);
 }
 
@@ -59,8 +71,11 @@ std::string percent(double share) {
   return fmt::format("{:.2f}%", 100 * share);
 }
 
-report::Table summary_table(const std::vector<std::pair<std::string, ProjectionSummary>>& rows, const std::string& caption) {
-  report::Table table{.columns = {"model", "projection", "tied", "σ0", "σ1", "σ2", "σ3", "conjugate-linear", "random", "deviations off"}, .caption = caption};
+report::Table summary_table(const std::vector<std::pair<std::string, ProjectionSummary>>& rows,
+                            const std::string& caption) {
+  report::Table table{.columns = {"model", "projection", "tied", "σ0", "σ1", "σ2", "σ3", "conjugate-linear", "random",
+                                  "deviations off"},
+                      .caption = caption};
   for (const auto& [label, row] : rows) {
     const double total = row.energies.total(), share = row.energies.conjugate_linear_share();
     std::vector<std::string> cells = {label, std::string(1, row.projection), row.tied ? "yes" : "no"};
@@ -84,17 +99,27 @@ report::PlanePicture picture_of(const PlaneMap& map, const std::string& name, st
     picture.arrows.push_back({.x = kVectors[i][0], .y = kVectors[i][1], .color = kVectorColors[i], .faint = true});
   }
   for (std::size_t i = 0; i < kVectors.size(); ++i) {
-    picture.arrows.push_back({.x = map.images[i][0], .y = map.images[i][1], .color = kVectorColors[i], .label = letters[i]});
+    picture.arrows.push_back(
+        {.x = map.images[i][0], .y = map.images[i][1], .color = kVectorColors[i], .label = letters[i]});
   }
   return picture;
 }
 
 std::vector<DrawnFigure> checkpoint_charts(const ModelAnalysis& analysis, const std::filesystem::path& dir) {
-  report::LineChart shares{.name = "conjugate_share_by_step", .title = "Conjugate-linear share", .x_label = "step", .y_label = "share of the energy",
+  report::LineChart shares{.name = "conjugate_share_by_step",
+                           .title = "Conjugate-linear share",
+                           .x_label = "step",
+                           .y_label = "share of the energy",
                            .reference = 0.5};
-  report::LineChart norms{.name = "norm_by_step", .title = "Root mean square of the weights", .x_label = "step", .y_label = "root mean square"};
+  report::LineChart norms{.name = "norm_by_step",
+                          .title = "Root mean square of the weights",
+                          .x_label = "step",
+                          .y_label = "root mean square"};
   for (const char projection : kProjections) {
-    report::Series share{.label = std::string(1, projection), .color = projection_color(projection), .marked = analysis.models.size() <= 30}, norm = share;
+    report::Series share{.label = std::string(1, projection),
+                         .color = projection_color(projection),
+                         .marked = analysis.models.size() <= 30},
+        norm = share;
     for (const AnalyzedModel& model : analysis.models) {
       for (const ProjectionSummary& row : summarize(model)) {
         if (row.projection != projection) continue;
@@ -115,14 +140,18 @@ std::vector<DrawnFigure> checkpoint_charts(const ModelAnalysis& analysis, const 
 
 std::string pairing_words(const std::string& label, const ModelAnalysis& analysis) {
   if (!analysis.best_linear_share) return {};
-  return fmt::format("{}: with the best pairing of the residual stream's coordinates, one for all layers, {} of the energy of Q, K and V would be complex-linear; random matrices of the same shapes "
-                     "reach {}.\n\n",
-                     label, percent(*analysis.best_linear_share), percent(*analysis.random_best_linear_share));
+  return fmt::format(
+      "{}: with the best pairing of the residual stream's coordinates, one for all layers, {} of the energy of Q, K "
+      "and V would be complex-linear; random matrices of the same shapes "
+      "reach {}.\n\n",
+      label, percent(*analysis.best_linear_share), percent(*analysis.random_best_linear_share));
 }
 
 constexpr const char* kHowToRead =
-    "Each 2×2 block of a projection is a sum of σ0, σ1, σ2 and σ3, and the four energies add up to the squared norm of the matrix. Blue is complex-linear (σ0, σ2), orange conjugate-linear (σ1, σ3: reflections, what CRoPE "
-    "leaves out). A random matrix has half of each, the dotted line. In a dense model nothing ties the coordinates of the residual stream into pairs, so half is also what one expects of a trained one whose use of reflections is "
+    "Each 2×2 block of a projection is a sum of σ0, σ1, σ2 and σ3, and the four energies add up to the squared norm of "
+    "the matrix. Blue is complex-linear (σ0, σ2), orange conjugate-linear (σ1, σ3: reflections, what CRoPE "
+    "leaves out). A random matrix has half of each, the dotted line. In a dense model nothing ties the coordinates of "
+    "the residual stream into pairs, so half is also what one expects of a trained one whose use of reflections is "
     "not special to these pairs.";
 
 }  // namespace
@@ -196,10 +225,12 @@ report::Section plane_section(const std::filesystem::path& dir) {
     picture.mirror = mirrors[i];
     figures.push_back(report::draw(report::plane_picture(picture), dir));
   }
-  section.blocks.emplace_back(report::FigureRow{std::move(figures),
-                                             "Three vectors (faint) and where each part of a 2×2 block takes them (Figure fspace, a). σ0 and σ2 keep a, b, c in their order around the origin; "
-                                             "σ1 and σ3 turn it round.",
-                                             200});
+  section.blocks.emplace_back(
+      report::FigureRow{std::move(figures),
+                        "Three vectors (faint) and where each part of a 2×2 block takes them (Figure fspace, a). σ0 "
+                        "and σ2 keep a, b, c in their order around the origin; "
+                        "σ1 and σ3 turn it round.",
+                        200});
   const auto maps = maps_to({-0.2, -1.05}, kVectors);
   figures.clear();
   const char* const titles[] = {"σ0 and σ2", "σ1 and σ3"};
@@ -210,10 +241,12 @@ report::Section plane_section(const std::filesystem::path& dir) {
     picture.title = titles[i];
     figures.push_back(report::draw(report::plane_picture(picture), dir));
   }
-  section.blocks.emplace_back(report::FigureRow{std::move(figures),
-                                             "Either kind takes one vector, a, to any place in the plane, here to the same one (Figure fspace, b). Where the others go tells them apart: with several "
-                                             "vectors at once a rotation keeps their order, and no choice of it makes up for a reflection.",
-                                             200});
+  section.blocks.emplace_back(
+      report::FigureRow{std::move(figures),
+                        "Either kind takes one vector, a, to any place in the plane, here to the same one (Figure "
+                        "fspace, b). Where the others go tells them apart: with several "
+                        "vectors at once a rotation keeps their order, and no choice of it makes up for a reflection.",
+                        200});
   return section;
 }
 
@@ -224,18 +257,25 @@ report::Section function_space_section(const ModelAnalysis& analysis, const std:
   for (const char projection : kProjections) {
     std::vector<report::StackedBar> bars;
     for (const ProjectionEnergies& each : analysis.last().projections) {
-      if (each.projection == projection) bars.push_back({fmt::format("layer {}", each.layer), sigma_parts(each.energies), ""});
+      if (each.projection == projection)
+        bars.push_back({fmt::format("layer {}", each.layer), sigma_parts(each.energies), ""});
     }
-    figures.push_back(energy_chart(fmt::format("energies_{}", projection), fmt::format("{} projection", static_cast<char>(projection - 'a' + 'A')), std::move(bars), dir));
+    figures.push_back(energy_chart(fmt::format("energies_{}", projection),
+                                   fmt::format("{} projection", static_cast<char>(projection - 'a' + 'A')),
+                                   std::move(bars), dir));
   }
   section.blocks.emplace_back(report::FigureRow{std::move(figures), "Shares of the four energies by layer.", 400});
   if (analysis.models.size() > 1) {
-    section.blocks.emplace_back(report::FigureRow{checkpoint_charts(analysis, dir), "Over the checkpoints of the run, layers taken together. The dotted line is a random matrix."});
+    section.blocks.emplace_back(report::FigureRow{
+        checkpoint_charts(analysis, dir),
+        "Over the checkpoints of the run, layers taken together. The dotted line is a random matrix."});
   }
   std::vector<std::pair<std::string, ProjectionSummary>> rows;
   const std::string name(model::traits(analysis.config.variant).name);
   for (const ProjectionSummary& row : summarize(analysis.last())) rows.emplace_back(name, row);
-  section.blocks.emplace_back(summary_table(rows, "Layers taken together. The last column is how many standard deviations of a random matrix the conjugate-linear share is away from one half."));
+  section.blocks.emplace_back(summary_table(rows,
+                                            "Layers taken together. The last column is how many standard deviations of "
+                                            "a random matrix the conjugate-linear share is away from one half."));
   const std::string words = pairing_words("Another pairing", analysis);
   if (!words.empty()) section.blocks.emplace_back(report::Prose{words});
   return section;
@@ -256,8 +296,11 @@ report::Section function_space_section(const std::vector<NamedAnalysis>& analyse
     figures.push_back(energy_chart(fmt::format("energies_run{}", i), analyses[i].label, std::move(bars), dir));
     words += pairing_words(analyses[i].label, analyses[i].analysis);
   }
-  section.blocks.emplace_back(report::FigureRow{std::move(figures), "The newest checkpoint of each run, layers taken together.", 300});
-  section.blocks.emplace_back(summary_table(rows, "The last column is how many standard deviations of a random matrix the conjugate-linear share is away from one half."));
+  section.blocks.emplace_back(
+      report::FigureRow{std::move(figures), "The newest checkpoint of each run, layers taken together.", 300});
+  section.blocks.emplace_back(summary_table(rows,
+                                            "The last column is how many standard deviations of a random matrix the "
+                                            "conjugate-linear share is away from one half."));
   if (!words.empty()) section.blocks.emplace_back(report::Prose{words});
   return section;
 }
@@ -265,12 +308,13 @@ report::Section function_space_section(const std::vector<NamedAnalysis>& analyse
 void write_analysis(const ModelAnalysis& analysis, const std::filesystem::path& dir) {
   std::filesystem::create_directories(dir);
   write_json(dir / "analysis.json", analysis_to_json(analysis));
-  write_file(dir / "index.html",
-             report::html_page({.title = "Function space",
-                                .lead = fmt::format("What the attention projections of a model use: `{}`, variant `{}`.", analysis.last().dir.string(),
-                                                    model::traits(analysis.config.variant).name),
-                                .sections = {function_space_section(analysis, dir), plane_section(dir)},
-                                .footer = "All numbers are in `analysis.json`. Made by `crope analyze`."}));
+  write_file(
+      dir / "index.html",
+      report::html_page({.title = "Function space",
+                         .lead = fmt::format("What the attention projections of a model use: `{}`, variant `{}`.",
+                                             analysis.last().dir.string(), model::traits(analysis.config.variant).name),
+                         .sections = {function_space_section(analysis, dir), plane_section(dir)},
+                         .footer = "All numbers are in `analysis.json`. Made by `crope analyze`."}));
 }
 
 }  // namespace crope::study

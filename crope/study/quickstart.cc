@@ -23,11 +23,8 @@ Sample make_sample(const Outcome& outcome, Log& log) {
   if (const auto end_of_text = tokenizer.end_of_text()) prompt.push_back(*end_of_text);
   tokenizer.encode_append(kPrompt, prompt);
   Sample sample{.variant = outcome.variant, .prompt = kPrompt, .text = {}};
-  const infer::GenerationRequest request{.prompt = prompt,
-                                         .max_tokens = kSampleTokens,
-                                         .sampling = {},
-                                         .stop = {},
-                                         .end_token = tokenizer.end_of_text()};
+  const infer::GenerationRequest request{
+      .prompt = prompt, .max_tokens = kSampleTokens, .sampling = {}, .stop = {}, .end_token = tokenizer.end_of_text()};
   infer::generate(model, &tokenizer, std::span(&request, 1), {},
                   {.on_done = [&](std::size_t, const infer::Generation& done) { sample.text = done.text; }});
   return sample;

@@ -36,7 +36,8 @@ std::string fixed(std::optional<double> value, int digits) {
 // 168,989,696
 std::string grouped(std::int64_t value) {
   std::string digits = std::to_string(value);
-  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3) digits.insert(static_cast<std::size_t>(place), ",");
+  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3)
+    digits.insert(static_cast<std::size_t>(place), ",");
   return digits;
 }
 
@@ -48,7 +49,8 @@ std::vector<report::ParameterBar> count_runs(const std::vector<RunData>& runs, L
     try {
       const model::ModelConfig config = model::config_from_json(run.model, run.dir.string());
       const model::ParameterCounts counts = model::count_parameters(config);
-      bars.push_back({run.label, run.variant, counts.embedding, counts.attention, counts.feed_forward, counts.norm, model::attention_saving(config)});
+      bars.push_back({run.label, run.variant, counts.embedding, counts.attention, counts.feed_forward, counts.norm,
+                      model::attention_saving(config)});
     } catch (const Error& error) {
       log.warn(fmt::format("{}: parameters are not counted: {}", run.dir.string(), error.what()));
     }
@@ -59,7 +61,8 @@ std::vector<report::ParameterBar> count_runs(const std::vector<RunData>& runs, L
 Section overview_section(const std::vector<RunData>& runs, const std::vector<report::ParameterBar>& bars) {
   report::Table table{.columns = {"run", "parameters", "steps", "tokens", "training loss", "validation loss"}};
   for (const report::Benchmark& benchmark : report::kBenchmarks) {
-    if (std::ranges::any_of(runs, [&](const RunData& run) { return report::find_score(run, benchmark).has_value(); })) table.columns.emplace_back(benchmark.task);
+    if (std::ranges::any_of(runs, [&](const RunData& run) { return report::find_score(run, benchmark).has_value(); }))
+      table.columns.emplace_back(benchmark.task);
   }
   table.columns.emplace_back("tokens/s");
   for (const RunData& run : runs) {
@@ -79,7 +82,9 @@ Section overview_section(const std::vector<RunData>& runs, const std::vector<rep
     row.push_back(rate ? format_count(*rate) : "–");
     table.rows.push_back(std::move(row));
   }
-  table.caption = "Training loss is the mean of the last 200 steps, validation loss the last one measured; benchmarks with their standard errors.";
+  table.caption =
+      "Training loss is the mean of the last 200 steps, validation loss the last one measured; benchmarks with their "
+      "standard errors.";
   Section section{.id = "overview", .title = "Overview", .blocks = {table}};
   std::string notes;
   for (const RunData& run : runs) {
@@ -91,14 +96,19 @@ Section overview_section(const std::vector<RunData>& runs, const std::vector<rep
 
 Section parameter_section(const std::vector<report::ParameterBar>& bars, const fs::path& dir) {
   Section section{.id = "parameters", .title = "Which parameters go"};
-  section.blocks.emplace_back(report::FigureRow{draw_all(report::parameter_schematic(), dir),
-                                             "One projection at D = 4 (Figure nparams). CRoPE makes every 2×2 block a complex number: the embedding has the same size, the matrix half the parameters."});
+  section.blocks.emplace_back(
+      report::FigureRow{draw_all(report::parameter_schematic(), dir),
+                        "One projection at D = 4 (Figure nparams). CRoPE makes every 2×2 block a complex number: the "
+                        "embedding has the same size, the matrix half the parameters."});
   if (bars.empty()) return section;
-  section.blocks.emplace_back(report::FigureRow{{report::draw(report::parameter_bars(bars), dir)}, "Parameters of each run (Figure param_counts). Only attention differs.", 460});
-  report::Table table{.columns = {"run", "embedding", "attention", "feed-forward", "norms", "total", "attention saved"}};
+  section.blocks.emplace_back(report::FigureRow{{report::draw(report::parameter_bars(bars), dir)},
+                                                "Parameters of each run (Figure param_counts). Only attention differs.",
+                                                460});
+  report::Table table{
+      .columns = {"run", "embedding", "attention", "feed-forward", "norms", "total", "attention saved"}};
   for (const report::ParameterBar& bar : bars) {
-    table.rows.push_back({bar.label, grouped(bar.embedding), grouped(bar.attention), grouped(bar.feed_forward), grouped(bar.norm), grouped(bar.total()),
-                          fmt::format("{:.1f}%", 100 * bar.attention_saving)});
+    table.rows.push_back({bar.label, grouped(bar.embedding), grouped(bar.attention), grouped(bar.feed_forward),
+                          grouped(bar.norm), grouped(bar.total()), fmt::format("{:.1f}%", 100 * bar.attention_saving)});
   }
   section.blocks.emplace_back(std::move(table));
   return section;
@@ -108,21 +118,33 @@ Section parameter_section(const std::vector<report::ParameterBar>& bars, const f
 void append_run_sections(const std::vector<RunData>& runs, const fs::path& dir, std::vector<Section>& sections) {
   auto losses = draw_all(report::loss_figures(runs), dir);
   if (!losses.empty()) {
-    sections.push_back({.id = "loss", .title = "Training and validation loss",
-                        .blocks = {report::FigureRow{std::move(losses), "Solid lines are complex-linear, dashed ones dense; models with equally many parameters share a colour (Figure "
-                                                                        "train_val_loss). Insets enlarge the end; training loss is smoothed."}}});
+    sections.push_back(
+        {.id = "loss",
+         .title = "Training and validation loss",
+         .blocks = {report::FigureRow{std::move(losses),
+                                      "Solid lines are complex-linear, dashed ones dense; models with equally many "
+                                      "parameters share a colour (Figure "
+                                      "train_val_loss). Insets enlarge the end; training loss is smoothed."}}});
   }
   auto benchmarks = draw_all(report::downstream_figures(runs), dir);
   if (!benchmarks.empty()) {
-    sections.push_back({.id = "downstream", .title = "Benchmarks",
-                        .blocks = {report::FigureRow{std::move(benchmarks), "Bars with standard errors, from each run's `results.json` (Figure downstream). Filled bars are complex-linear, hollow "
-                                                                            "ones dense; colours as above.",
+    sections.push_back({.id = "downstream",
+                        .title = "Benchmarks",
+                        .blocks = {report::FigureRow{std::move(benchmarks),
+                                                     "Bars with standard errors, from each run's `results.json` "
+                                                     "(Figure downstream). Filled bars are complex-linear, hollow "
+                                                     "ones dense; colours as above.",
                                                      340}}});
   }
   auto rates = draw_all(report::throughput_figures(runs), dir);
   if (!rates.empty()) {
-    sections.push_back({.id = "throughput", .title = "Throughput",
-                        .blocks = {report::FigureRow{std::move(rates), "Median over the steps after the first tenth, optimiser included, validation and checkpoints not.", 460}}});
+    sections.push_back(
+        {.id = "throughput",
+         .title = "Throughput",
+         .blocks = {report::FigureRow{
+             std::move(rates),
+             "Median over the steps after the first tenth, optimiser included, validation and checkpoints not.",
+             460}}});
   }
 }
 
@@ -144,7 +166,8 @@ std::string command_of(const Json& run) {
   if (command->is_string()) return command->get<std::string>();
   std::string words;
   if (command->is_array()) {
-    for (const Json& word : *command) words += (words.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
+    for (const Json& word : *command)
+      words += (words.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
   }
   return words;
 }
@@ -158,8 +181,10 @@ Section configuration_section(const std::vector<RunData>& runs) {
   }
   if (!commands.empty()) section.blocks.emplace_back(report::Listing{commands, ""});
   for (const RunData& run : runs) {
-    if (!run.run.is_null()) section.blocks.emplace_back(report::Listing{run.run.dump(2), fmt::format("`run.json` of {}", run.label)});
-    else if (!run.model.is_null()) section.blocks.emplace_back(report::Listing{run.model.dump(2), fmt::format("`config.json` of {}", run.label)});
+    if (!run.run.is_null())
+      section.blocks.emplace_back(report::Listing{run.run.dump(2), fmt::format("`run.json` of {}", run.label)});
+    else if (!run.model.is_null())
+      section.blocks.emplace_back(report::Listing{run.model.dump(2), fmt::format("`config.json` of {}", run.label)});
   }
   return section;
 }
@@ -186,10 +211,12 @@ fs::path write_report(const std::vector<fs::path>& dirs, const fs::path& out, co
   std::string names;
   for (const RunData& run : runs) names += (names.empty() ? "" : ", ") + run.label;
   const fs::path page = out / "index.html";
-  write_file(page, report::html_page({.title = options.title,
-                                      .lead = fmt::format("{} run{}: {}.", runs.size(), runs.size() == 1 ? "" : "s", names),
-                                      .sections = std::move(sections),
-                                      .footer = "Every number comes from the run directories. Figures are beside this page as SVG and PNG. Made by `crope report`."}));
+  write_file(page,
+             report::html_page({.title = options.title,
+                                .lead = fmt::format("{} run{}: {}.", runs.size(), runs.size() == 1 ? "" : "s", names),
+                                .sections = std::move(sections),
+                                .footer = "Every number comes from the run directories. Figures are beside this page "
+                                          "as SVG and PNG. Made by `crope report`."}));
   return page;
 }
 

@@ -11,8 +11,8 @@
 
 namespace crope::text {
 
-// An open-addressing table. A hit is two comparisons in one line of the processor's cache; the bytes of words longer than
-// WordKey::kInlineBytes are kept aside. For one thread at a time.
+// An open-addressing table. A hit is two comparisons in one line of the processor's cache; the bytes of words longer
+// than WordKey::kInlineBytes are kept aside. For one thread at a time.
 class WordIndex {
  public:
   WordIndex();

@@ -8,8 +8,8 @@
 
 namespace crope::text {
 
-// A word of up to kInlineBytes is its own key, so that equal words are found by two comparisons of numbers; a longer one
-// has its hash, and its bytes must be compared. The word must stay where it is as long as the key is used.
+// A word of up to kInlineBytes is its own key, so that equal words are found by two comparisons of numbers; a longer
+// one has its hash, and its bytes must be compared. The word must stay where it is as long as the key is used.
 struct WordKey {
   static constexpr std::size_t kInlineBytes = 16;
 

@@ -88,8 +88,8 @@ DryRun dry_run(const TrainJob& job, Log& log) {
       config.validate_every > 0 ? static_cast<double>(config.steps / config.validate_every) : 0.0;
   const double validation_pieces =
       static_cast<double>(config.validation_rows) / static_cast<double>(config.micro_batch_size);
-  result.total_seconds = static_cast<double>(config.steps) * result.seconds_per_step +
-                         validations * validation_pieces * piece_seconds / 3;
+  result.total_seconds =
+      static_cast<double>(config.steps) * result.seconds_per_step + validations * validation_pieces * piece_seconds / 3;
   const double flops = model::cost_per_token(model.config, config.seq_len).training_flops *
                        static_cast<double>(config.micro_batch_size * config.seq_len);
   result.gemm_share = flops / piece_seconds / measure_gemm_peak(model.embedding.device());

@@ -55,7 +55,8 @@ void assign(const char* name, std::string_view origin, const Json& json, double&
 }
 
 void assign(const char* name, std::string_view origin, const Json& json, bool& value) {
-  if (!json.is_boolean()) throw Error(fmt::format("{}: {}: expected true or false, found {}", origin, name, json.dump()));
+  if (!json.is_boolean())
+    throw Error(fmt::format("{}: {}: expected true or false, found {}", origin, name, json.dump()));
   value = json.get<bool>();
 }
 
@@ -87,9 +88,11 @@ void validate(const TrainConfig& c) {
   require(is_share(c.momentum), "momentum", c.momentum, "0 or more and less than 1");
   require(is_share(c.beta1), "beta1", c.beta1, "0 or more and less than 1");
   require(is_share(c.beta2), "beta2", c.beta2, "0 or more and less than 1");
-  for (const auto& [field, value] :
-       {std::pair{"weight_decay", c.weight_decay}, {"adam_eps", c.adam_eps}, {"grad_clip", c.grad_clip},
-        {"embedding_std", c.embedding_std}, {"projection_gain", c.projection_gain}}) {
+  for (const auto& [field, value] : {std::pair{"weight_decay", c.weight_decay},
+                                     {"adam_eps", c.adam_eps},
+                                     {"grad_clip", c.grad_clip},
+                                     {"embedding_std", c.embedding_std},
+                                     {"projection_gain", c.projection_gain}}) {
     require(value >= 0 && std::isfinite(value), field, value, "0 or more");
   }
   optim::validate(schedule_of(c));
@@ -104,9 +107,9 @@ void validate(const TrainConfig& c) {
     }
   }();
   if (device.is_cuda() && !at::hasCUDA()) {
-    throw UsageError(fmt::format("device: '{}' is not there: this LibTorch has no CUDA, or there is no such device",
-                                 c.device),
-                     "use --device cpu, or build with -DTorch_ROOT of a CUDA LibTorch");
+    throw UsageError(
+        fmt::format("device: '{}' is not there: this LibTorch has no CUDA, or there is no such device", c.device),
+        "use --device cpu, or build with -DTorch_ROOT of a CUDA LibTorch");
   }
 }
 

@@ -104,8 +104,8 @@ void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJ
 
 void check_lengths(const TrainJob& job) {
   if (job.config.seq_len <= job.model.max_seq_len) return;
-  throw UsageError(fmt::format("seq_len is {}, but the model takes at most {} tokens (max_seq_len)",
-                               job.config.seq_len, job.model.max_seq_len),
+  throw UsageError(fmt::format("seq_len is {}, but the model takes at most {} tokens (max_seq_len)", job.config.seq_len,
+                               job.model.max_seq_len),
                    "give a smaller --seq-len or a larger --max-seq-len");
 }
 
@@ -142,7 +142,8 @@ TrainJob resolve_job(const JobRequest& request) {
   if (exists) {
     resolve_existing(request, read_record(request.run), job);
   } else {
-    if (request.data.empty()) throw UsageError("there is no run to go on with, and no data for a new one", "give --data DIR");
+    if (request.data.empty())
+      throw UsageError("there is no run to go on with, and no data for a new one", "give --data DIR");
     resolve_new(request, job);
   }
   validate(job.config);

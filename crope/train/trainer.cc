@@ -205,8 +205,8 @@ class Trainer {
 
   void save() {
     if (progress_.step == saved_step_) return;
-    const bool is_best = validated_step_ == progress_.step &&
-                         (!progress_.best || summary_.validation->loss < progress_.best->val_loss);
+    const bool is_best =
+        validated_step_ == progress_.step && (!progress_.best || summary_.validation->loss < progress_.best->val_loss);
     if (is_best) progress_.best = {progress_.step, summary_.validation->loss};
     save_checkpoint(job_.run, *model_, *optimizer_, progress_, tokenizer_);
     link_checkpoint(job_.run, kLatestLink, progress_.step);

@@ -43,8 +43,7 @@ std::optional<double> bytes_per_token(const data::DataDir& data, const data::Tok
 
 Validation::Validation(const data::DataDir& data, std::int64_t vocab_size, const ValidationOptions& options)
     : tokens_(data.val, options.seq_len, vocab_size),
-      rows_(options.rows == 0 ? tokens_.size()
-                              : std::min(tokens_.size(), static_cast<std::uint64_t>(options.rows))),
+      rows_(options.rows == 0 ? tokens_.size() : std::min(tokens_.size(), static_cast<std::uint64_t>(options.rows))),
       micro_batch_size_(options.micro_batch_size),
       bytes_per_token_(bytes_per_token(data, tokens_, rows_)) {}
 
@@ -54,7 +53,8 @@ ValidationResult Validation::run(const model::Transformer& model) const {
   for (std::uint64_t first = 0; first < rows_;) {
     const std::uint64_t count = std::min(static_cast<std::uint64_t>(micro_batch_size_), rows_ - first);
     std::vector<std::int64_t> ids = tokens_.read_range(first, count);
-    const Tensor batch = at::from_blob(ids.data(), {static_cast<std::int64_t>(count), tokens_.seq_len() + 1}, at::kLong);
+    const Tensor batch =
+        at::from_blob(ids.data(), {static_cast<std::int64_t>(count), tokens_.seq_len() + 1}, at::kLong);
     sum += model::loss(model, batch.to(model.embedding.device())).item<double>() * static_cast<double>(count);
     first += count;
   }

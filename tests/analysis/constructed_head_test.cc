@@ -19,7 +19,8 @@ ConstructedHead random_head(HeadKind kind) {
     }
     return model::DenseWeight{test::random_tensor({kD, kD})};
   };
-  ConstructedHead head{.kind = kind, .rope_theta = 100, .tokens = test::random_tensor({kT, kD}), .q = projection(), .k = projection()};
+  ConstructedHead head{
+      .kind = kind, .rope_theta = 100, .tokens = test::random_tensor({kT, kD}), .q = projection(), .k = projection()};
   if (kind == HeadKind::absolute) head.positions = test::random_tensor({kT, kD});
   if (kind == HeadKind::relative) head.positions = test::random_tensor({2 * kT - 1, kD});
   return head;

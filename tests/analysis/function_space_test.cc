@@ -12,9 +12,8 @@ namespace {
 using torch::Tensor;
 
 TEST(FunctionSpace, EachBasisMatrixHasOneEnergy) {
-  const std::vector<Tensor> basis = {
-      at::tensor({1.0, 0.0, 0.0, 1.0}), at::tensor({0.0, 1.0, 1.0, 0.0}),
-      at::tensor({0.0, 1.0, -1.0, 0.0}), at::tensor({1.0, 0.0, 0.0, -1.0})};
+  const std::vector<Tensor> basis = {at::tensor({1.0, 0.0, 0.0, 1.0}), at::tensor({0.0, 1.0, 1.0, 0.0}),
+                                     at::tensor({0.0, 1.0, -1.0, 0.0}), at::tensor({1.0, 0.0, 0.0, -1.0})};
   for (std::size_t i = 0; i < basis.size(); ++i) {
     const PauliEnergies energies = pauli_energies(basis[i].view({2, 2}));
     for (std::size_t j = 0; j < 4; ++j) EXPECT_DOUBLE_EQ(energies.sigma[j], i == j ? 2.0 : 0.0) << i << " " << j;

@@ -9,7 +9,10 @@ namespace {
 
 HeadStudy small_study() {
   Log silent(nullptr);
-  return study_heads({.head = {.D = 256, .T = 32}, .widths = {16, 64}, .lengths = {8, 48}, .first_positions = {0, 512},
+  return study_heads({.head = {.D = 256, .T = 32},
+                      .widths = {16, 64},
+                      .lengths = {8, 48},
+                      .first_positions = {0, 512},
                       .picture_length = 10},
                      silent);
 }

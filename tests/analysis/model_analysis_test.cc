@@ -12,7 +12,8 @@ namespace {
 
 model::Transformer small_model(model::Variant variant, std::uint64_t seed) {
   return model::make_random_transformer(
-      {.vocab_size = 32, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 8, .variant = variant}, {.seed = seed});
+      {.vocab_size = 32, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 8, .variant = variant},
+      {.seed = seed});
 }
 
 TEST(ModelAnalysis, GoldensOfEveryVariant) {
@@ -37,7 +38,8 @@ TEST(ModelAnalysis, GoldensOfEveryVariant) {
 TEST(ModelAnalysis, CheckpointsOfARunInOrder) {
   const test::TemporaryFolder folder;
   for (const int step : {10, 5, 100}) {
-    model::save_model(small_model(model::Variant::rope, std::uint64_t(step)), folder / ("checkpoints/step_" + std::to_string(step)));
+    model::save_model(small_model(model::Variant::rope, std::uint64_t(step)),
+                      folder / ("checkpoints/step_" + std::to_string(step)));
   }
   std::filesystem::create_directories(folder / "checkpoints/step_00000200");  // not complete
   std::filesystem::create_directories(folder / "checkpoints/.step_300.tmp");

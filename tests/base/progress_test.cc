@@ -22,8 +22,8 @@ class ProgressTest : public testing::Test {
                   std::uint64_t first = 0) {
     Log log(stream_, /*is_terminal=*/false);
     steady_clock::time_point now{};
-    Progress progress(
-        log, {.label = "work", .unit = "items", .total = total, .first = first, .now = [&] { return now; }});
+    Progress progress(log,
+                      {.label = "work", .unit = "items", .total = total, .first = first, .now = [&] { return now; }});
     for (const auto& [seconds, done] : updates) {
       now = steady_clock::time_point{} + std::chrono::seconds(seconds);
       progress.update(done);

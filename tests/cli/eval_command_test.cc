@@ -5,7 +5,6 @@
 namespace crope {
 namespace {
 
-
 using test::run_program;
 
 // A golden model has 97 tokens, too few for bytes: its embedding is not used here, only its refusals are.
@@ -17,7 +16,7 @@ TEST(EvalCommand, MistypedTasksAndFlagsAreUsageErrors) {
   const auto slip = run_program("eval " + golden_dir() + " --tasks helaswag --data /tmp --out /tmp/x");
   EXPECT_EQ(slip.status, 2);
   EXPECT_NE(slip.err.find("did you mean 'hellaswag'?"), std::string::npos) << slip.err;
-  EXPECT_EQ(run_program("eval " + golden_dir()).status, 2);                                   // no tasks
+  EXPECT_EQ(run_program("eval " + golden_dir()).status, 2);                                      // no tasks
   EXPECT_EQ(run_program("eval " + golden_dir() + " --tasks hellaswag --out /tmp/x").status, 2);  // no data
   EXPECT_EQ(run_program("eval " + golden_dir() + " --tasks hellaswag --data /tmp").status, 2);   // no place for results
   EXPECT_EQ(run_program("eval " + golden_dir() + " --tasks hellaswag --data /tmp --out /tmp/x --limit -3").status, 2);

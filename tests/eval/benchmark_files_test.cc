@@ -52,8 +52,8 @@ TEST_F(BenchmarkFiles, MmluWholeOrBySubject) {
   touch("mmlu/virology/test-00000-of-00001.parquet");
   touch("mmlu/anatomy/test-00000-of-00001.parquet");
   touch("mmlu/anatomy/dev-00000-of-00001.parquet");
-  EXPECT_EQ(found("mmlu", Split::evaluation), (Names{"mmlu/anatomy/test-00000-of-00001.parquet",
-                                                     "mmlu/virology/test-00000-of-00001.parquet"}));
+  EXPECT_EQ(found("mmlu", Split::evaluation),
+            (Names{"mmlu/anatomy/test-00000-of-00001.parquet", "mmlu/virology/test-00000-of-00001.parquet"}));
   touch("mmlu/all/test-00000-of-00001.parquet");
   EXPECT_EQ(found("mmlu", Split::evaluation), Names{"mmlu/all/test-00000-of-00001.parquet"});
   EXPECT_EQ(found("mmlu", Split::examples), Names{"mmlu/anatomy/dev-00000-of-00001.parquet"});

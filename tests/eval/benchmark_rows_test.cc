@@ -24,7 +24,8 @@ TEST(BenchmarkRows, OneFileAfterAnotherWithTheirPlaces) {
 }
 
 TEST(BenchmarkRows, FieldsAndTheirTypes) {
-  const BenchmarkRow row{{{"s", "text"}, {"l", {"a", "b"}}, {"n", 2}, {"d", "1"}, {"big", std::string(100, 'x')}}, "f:1"};
+  const BenchmarkRow row{{{"s", "text"}, {"l", {"a", "b"}}, {"n", 2}, {"d", "1"}, {"big", std::string(100, 'x')}},
+                         "f:1"};
   EXPECT_EQ(string_field(row, "s"), "text");
   EXPECT_EQ(strings_field(row, "l"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(index_field(row, "n", 3), 2);

@@ -133,7 +133,8 @@ TEST_F(Evaluation, AKilledOneContinues) {
   const std::string journal = read_file(runner.journal);
   EXPECT_EQ(std::count(journal.begin(), journal.end(), '\n'), 6 + 6 + 6 + 6);  // the texts have five parts and one
   for (const double share : {0.1, 0.5, 0.93}) {
-    write_file(runner.journal, journal.substr(0, static_cast<std::size_t>(share * static_cast<double>(journal.size()))));
+    write_file(runner.journal,
+               journal.substr(0, static_cast<std::size_t>(share * static_cast<double>(journal.size()))));
     evaluate(options_, log_);
     EXPECT_EQ(read_file(folder_ / "out/samples_gsm8k.jsonl"), samples);
     expect_scores(scores);
@@ -149,8 +150,8 @@ TEST_F(Evaluation, AJournalOfAnotherModelIsNotTaken) {
   const model::Transformer model = model::load_model(folder_ / "model", log_);
   model.parameters[1].value.mul_(3);
   const text::Tokenizer tokenizer = text::Tokenizer::load(folder_ / "model");
-  run_tasks(model, tokenizer, list.tasks,
-            {.journal = folder_ / "out/eval_journal.jsonl", .model_name = "another"}, log_);
+  run_tasks(model, tokenizer, list.tasks, {.journal = folder_ / "out/eval_journal.jsonl", .model_name = "another"},
+            log_);
   evaluate(options_, log_);
   expect_scores(scores);
 }

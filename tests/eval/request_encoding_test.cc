@@ -74,7 +74,8 @@ TEST(EncodePair, BosWhereAskedForAndOnce) {
   EXPECT_EQ(with.continuation, without.continuation);
   EXPECT_EQ(with.context.front(), 0);
   EXPECT_EQ(with.context.size(), without.context.size() + 1);
-  EXPECT_EQ(encode_prompt(tokenizer, "<|endoftext|>ab", Bos::added), encode_prompt(tokenizer, "<|endoftext|>ab", Bos::absent));
+  EXPECT_EQ(encode_prompt(tokenizer, "<|endoftext|>ab", Bos::added),
+            encode_prompt(tokenizer, "<|endoftext|>ab", Bos::absent));
 }
 
 // The windows that lm_eval's get_rolling_token_windows and make_disjoint_window give.

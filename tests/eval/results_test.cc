@@ -8,11 +8,8 @@ namespace {
 Task choice_task(const std::string& name, int items) {
   Task task{.name = name, .alias = name, .metrics = {"acc"}};
   for (int i = 0; i < items; ++i) {
-    task.items.push_back({.doc = {{"question", "é\n"}, {"n", i}},
-                          .context = "Q",
-                          .choices = {"A", "B"},
-                          .gold = 0,
-                          .target = "0"});
+    task.items.push_back(
+        {.doc = {{"question", "é\n"}, {"n", i}}, .context = "Q", .choices = {"A", "B"}, .gold = 0, .target = "0"});
   }
   task.document_count = 10;
   return task;
@@ -24,7 +21,8 @@ Response scores(double a, double b) {
 
 TEST(Results, DocumentHasLmEvalsSchema) {
   TaskList list{.names = {"mmlu"}, .tasks = {choice_task("mmlu_anatomy", 3), choice_task("mmlu_virology", 2)}};
-  list.groups.push_back({.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}, .tasks = {0, 1}});
+  list.groups.push_back(
+      {.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}, .tasks = {0, 1}});
   const std::vector<TaskOutcome> outcomes = {
       make_outcome(list.tasks[0], {scores(-1, -2), scores(-2, -1), scores(-1, -2)}),
       make_outcome(list.tasks[1], {scores(-1, -2), scores(-1, -2)})};

@@ -161,7 +161,9 @@ TEST(Engine, LogProbabilitiesAreThoseOfTheModel) {
   const Ids prompt = draw_ids(3, 7);
   const at::Tensor expected = at::log_softmax(test::uncached_logits(model, prompt)[-1].to(at::kDouble), -1);
   Engine engine(model, {});
-  engine.admit({.prompt = prompt, .max_tokens = 1, .sampling = {.temperature = 2, .repetition_penalty = 1.5},
+  engine.admit({.prompt = prompt,
+                .max_tokens = 1,
+                .sampling = {.temperature = 2, .repetition_penalty = 1.5},
                 .top_log_probabilities = 5});
   int events = 0;
   engine.step([&](const TokenEvent& event) {

@@ -20,8 +20,13 @@ text::Tokenizer byte_tokenizer() {
 }
 
 model::Transformer byte_model() {
-  const model::ModelConfig config{.vocab_size = 264, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 24,
-                                  .max_seq_len = 96, .variant = model::Variant::crope_all};
+  const model::ModelConfig config{.vocab_size = 264,
+                                  .num_layers = 2,
+                                  .num_heads = 2,
+                                  .d_model = 16,
+                                  .d_ff = 24,
+                                  .max_seq_len = 96,
+                                  .variant = model::Variant::crope_all};
   return model::make_random_transformer(config, {.seed = 9, .embedding_std = 0.7});
 }
 
@@ -55,7 +60,8 @@ TEST(Generation, WhatASequenceGetsDoesNotDependOnTheOthers) {
   const text::Tokenizer tokenizer = byte_tokenizer();
   std::vector<GenerationRequest> requests;
   for (std::uint64_t i = 0; i < 7; ++i) {
-    requests.push_back({.prompt = draw_ids(i, 2 + 5 * i), .max_tokens = 20 + static_cast<std::int64_t>(i),
+    requests.push_back({.prompt = draw_ids(i, 2 + 5 * i),
+                        .max_tokens = 20 + static_cast<std::int64_t>(i),
                         .sampling = {.temperature = i % 2 == 0 ? 0.0 : 0.9, .top_p = 0.9, .seed = i}});
   }
   const auto alone = run(model, &tokenizer, requests, {.batch_size = 1});

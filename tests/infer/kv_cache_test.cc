@@ -13,7 +13,8 @@ void write_tokens(KvCache& cache, std::int64_t count, float mark) {
   for (std::int64_t layer = 0; layer < kShape.layers; ++layer) {
     for (std::int64_t head = 0; head < kShape.heads; ++head) {
       for (std::int64_t i = 0; i < count; ++i) {
-        const float value = mark + static_cast<float>(cache.length() + i) + 1000 * static_cast<float>(10 * layer + head);
+        const float value =
+            mark + static_cast<float>(cache.length() + i) + 1000 * static_cast<float>(10 * layer + head);
         std::fill_n(cache.key_row(layer, head, i), kShape.key_width, value);
         std::fill_n(cache.value_row(layer, head, i), kShape.value_width, -value);
       }

@@ -22,7 +22,8 @@ TEST(PackedWeights, TheModelStaysTheSame) {
 TEST(PackedWeights, WeightsStandBehindEachOtherAndOutliveTheModel) {
   at::Tensor norm;
   {
-    const model::Transformer packed = pack_weights(test::rounded_model(test::small_model(model::Variant::rope), at::kBFloat16));
+    const model::Transformer packed =
+        pack_weights(test::rounded_model(test::small_model(model::Variant::rope), at::kBFloat16));
     const auto* first = static_cast<const std::byte*>(packed.parameters.front().value.const_data_ptr());
     const auto* last = static_cast<const std::byte*>(packed.parameters.back().value.const_data_ptr());
     EXPECT_GT(last, first);

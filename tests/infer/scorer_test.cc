@@ -52,10 +52,10 @@ TEST_P(ScorerOfVariant, SharedContextsGiveTheScoresOfWholeRows) {
     const auto context = draw_ids(random, 9 + random.below(6));
     for (int choice = 0; choice < 4; ++choice) requests.push_back({context, draw_ids(random, 1 + random.below(7))});
   }
-  requests.push_back(requests[2]);                                            // the same again
-  requests.push_back({draw_ids(random, 40), draw_ids(random, 6)});            // over the window
-  requests.push_back({draw_ids(random, 1), draw_ids(random, 24)});            // a continuation that fills it
-  requests.push_back({requests[0].context, {requests[0].continuation[0]}});   // the beginning of another
+  requests.push_back(requests[2]);                                           // the same again
+  requests.push_back({draw_ids(random, 40), draw_ids(random, 6)});           // over the window
+  requests.push_back({draw_ids(random, 1), draw_ids(random, 24)});           // a continuation that fills it
+  requests.push_back({requests[0].context, {requests[0].continuation[0]}});  // the beginning of another
   for (const std::int64_t batch_tokens : {4096, 32, 5, 1}) {
     check_scores(model, requests, {.batch_tokens = batch_tokens});
   }

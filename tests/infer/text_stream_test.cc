@@ -49,12 +49,12 @@ TEST(TextStream, WhatIsNotUtf8BecomesReplacementCharacters) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"a\xFFz", "a" + mark + "z"},
       {"\x80\x81", mark + mark},
-      {"\xC3", mark},                              // broken off at the end
-      {"\xE2\x82z", mark + "z"},                   // one for the longest beginning
+      {"\xC3", mark},             // broken off at the end
+      {"\xE2\x82z", mark + "z"},  // one for the longest beginning
       {"\xE2\x28\xA1", mark + "(" + mark},
       {"\xF0\x9F\x98", mark},
-      {"\xED\xA0\x80", mark + mark + mark},        // a surrogate
-      {"\xC0\xAF", mark + mark},                   // overlong
+      {"\xED\xA0\x80", mark + mark + mark},             // a surrogate
+      {"\xC0\xAF", mark + mark},                        // overlong
       {"\xF4\x90\x80\x80", mark + mark + mark + mark},  // above U+10FFFF
   };
   for (const auto& [bytes, expected] : cases) {
@@ -86,7 +86,8 @@ TEST(TextStream, ABeginningThatComesToNothingIsShown) {
 
 TEST(TextStream, AStopStringOfSeveralBytesACharacter) {
   const std::string text = "gr\u00fc\u00dfe \u20ac5";
-  for (std::size_t piece = 1; piece <= text.size(); ++piece) EXPECT_EQ(stream(text, {" \u20ac"}, piece).all, "gr\u00fc\u00dfe");
+  for (std::size_t piece = 1; piece <= text.size(); ++piece)
+    EXPECT_EQ(stream(text, {" \u20ac"}, piece).all, "gr\u00fc\u00dfe");
   EXPECT_TRUE(is_whole(stream("\u00e9x", {"\xA9x"}, 1).all)) << "half a character stops nothing";
 }
 

@@ -43,7 +43,9 @@ TEST(Autocast, ProductsInBf16) {
   const std::vector<std::pair<test::Operation, TensorList>> cases = {
       {[](const TensorList& x) { return TensorList{ops::linear(x[0], x[1]).to(torch::kFloat32)}; },
        {at::randn({6, 16}), at::randn({8, 16})}},
-      {[](const TensorList& x) { return TensorList{block_linear(x[0], ComplexWeight{x[1], x[2]}).to(torch::kFloat32)}; },
+      {[](const TensorList& x) {
+         return TensorList{block_linear(x[0], ComplexWeight{x[1], x[2]}).to(torch::kFloat32)};
+       },
        {at::randn({6, 16}), at::randn({4, 8}), at::randn({4, 8})}},
       {[&](const TensorList& x) { return TensorList{linear_cross_entropy(x[0], x[1], targets).reshape({1})}; },
        {at::randn({6, 16}), at::randn({11, 16})}},

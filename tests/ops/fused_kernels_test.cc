@@ -86,7 +86,8 @@ TEST_P(FusedKernels, AddRmsNorm) {
   const auto twin = [](const TensorList& x) {
     return TensorList{x[0] + x[1], reference::rms_norm(x[0] + x[1], x[2], kEps)};
   };
-  for (const int64_t N : {3, 65}) check(both, twin, {narrow_random({2, 9, N}), narrow_random({2, 9, N}), narrow_random({N})});
+  for (const int64_t N : {3, 65})
+    check(both, twin, {narrow_random({2, 9, N}), narrow_random({2, 9, N}), narrow_random({N})});
   // One of the two results may go unused.
   const auto only = [](std::size_t which, const test::Operation& operation) {
     return [=](const TensorList& x) { return TensorList{operation(x)[which]}; };
@@ -103,7 +104,9 @@ TEST_P(FusedKernels, Swiglu) {
   }
   // Columns of one matrix.
   check([](const TensorList& x) { return TensorList{swiglu(x[0].narrow(-1, 0, 21), x[0].narrow(-1, 21, 21))}; },
-        [](const TensorList& x) { return TensorList{reference::swiglu(x[0].narrow(-1, 0, 21), x[0].narrow(-1, 21, 21))}; },
+        [](const TensorList& x) {
+          return TensorList{reference::swiglu(x[0].narrow(-1, 0, 21), x[0].narrow(-1, 21, 21))};
+        },
         {narrow_random({3, 4, 42})});
   // Where the exponential leaves its range the gate is open or shut.
   const Tensor far = at::tensor({-1000.0f, -100.0f, 100.0f, 1000.0f});
@@ -111,9 +114,7 @@ TEST_P(FusedKernels, Swiglu) {
 }
 
 TEST_P(FusedKernels, Linear) {
-  const auto op = [](const TensorList& x) {
-    return ops::linear(x[0], std::vector<Tensor>{x[1], x[2]});
-  };
+  const auto op = [](const TensorList& x) { return ops::linear(x[0], std::vector<Tensor>{x[1], x[2]}); };
   const auto twin = [](const TensorList& x) {
     return TensorList{at::matmul(x[0], x[1].t()), at::matmul(x[0], x[2].t())};
   };
@@ -134,9 +135,14 @@ TEST_P(FusedKernels, LinearThenSwiglu) {
 
 TEST_P(FusedKernels, BlockLinear) {
   for (const auto& [M, N] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {5, 3}, {17, 33}}) {
-    check([](const TensorList& x) { return TensorList{block_linear(x[0], ComplexWeight{x[1], x[2]})}; },
-          [](const TensorList& x) { return TensorList{reference::block_linear(x[0], {x[1], x[2]})}; },
-          {narrow_random({2, 7, 2 * N}), narrow_random({M, N}), narrow_random({M, N})});
+    check(
+        [](const TensorList& x) {
+          return TensorList{block_linear(x[0], ComplexWeight{x[1], x[2]})};
+        },
+        [](const TensorList& x) {
+          return TensorList{reference::block_linear(x[0], {x[1], x[2]})};
+        },
+        {narrow_random({2, 7, 2 * N}), narrow_random({M, N}), narrow_random({M, N})});
   }
 }
 
@@ -146,8 +152,9 @@ struct AttentionCase {
 };
 
 TEST_P(FusedKernels, RotaryAttention) {
-  const std::vector<AttentionCase> cases = {{1, 1, 1, 2, 2, true},    {2, 7, 3, 6, 10, true},  {1, 64, 2, 16, 16, true},
-                                            {2, 65, 1, 32, 32, true}, {1, 150, 2, 8, 16, true}, {2, 33, 2, 12, 12, false}};
+  const std::vector<AttentionCase> cases = {{1, 1, 1, 2, 2, true},    {2, 7, 3, 6, 10, true},
+                                            {1, 64, 2, 16, 16, true}, {2, 65, 1, 32, 32, true},
+                                            {1, 150, 2, 8, 16, true}, {2, 33, 2, 12, 12, false}};
   for (const AttentionCase& c : cases) {
     const RotaryAttentionOptions options{.num_heads = c.H, .scale = 0.37, .norm_eps = kEps};
     const auto gains = [&](const TensorList& x) {
@@ -229,7 +236,8 @@ TEST_P(FusedKernels, TiedEmbeddingLeavesAGradientThatOthersHold) {
 
 // The iteration magnifies rounding where singular values are small: random matrices have few of those.
 TEST_P(FusedKernels, NewtonSchulz) {
-  for (const auto& [R, C] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {1, 9}, {7, 3}, {16, 40}, {130, 70}, {70, 300}}) {
+  for (const auto& [R, C] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {1, 9}, {7, 3}, {16, 40}, {130, 70}, {70, 300}}) {
     const Tensor x = narrow_random({R, C});
     test::expect_close(newton_schulz(x), newton_schulz(x.to(torch::kFloat64)), 2e-5, std::to_string(R));
     const ComplexWeight pair{narrow_random({R, C}), narrow_random({R, C})};

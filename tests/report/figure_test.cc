@@ -13,15 +13,16 @@ Figure small_figure() {
   return {.name = "small",
           .width = 200,
           .height = 150,
-          .commands = data_block("d", {{0, 1}, {1, 3}}) + "plot $d using 1:2 with lines lw 2 " + line_color(Color::blue) +
-                      " title " + gnuplot_text("it's <b>"),
+          .commands = data_block("d", {{0, 1}, {1, 3}}) + "plot $d using 1:2 with lines lw 2 " +
+                      line_color(Color::blue) + " title " + gnuplot_text("it's <b>"),
           .alt = "a line \"up\""};
 }
 
 TEST(Figure, IsDrawnAsSvgAndPng) {
   const test::TemporaryFolder folder;
   const DrawnFigure drawn = draw(small_figure(), folder.path());
-  EXPECT_TRUE(drawn.svg.starts_with("<svg role=\"img\" aria-label=\"a line &quot;up&quot;\"")) << drawn.svg.substr(0, 100);
+  EXPECT_TRUE(drawn.svg.starts_with("<svg role=\"img\" aria-label=\"a line &quot;up&quot;\""))
+      << drawn.svg.substr(0, 100);
   EXPECT_NE(drawn.svg.find("var(--fig-blue,#0072b2)"), std::string::npos);
   EXPECT_EQ(drawn.svg.find("rgb(  0, 114, 178)"), std::string::npos);
   EXPECT_EQ(drawn.svg.find("<b>"), std::string::npos);

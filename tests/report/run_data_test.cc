@@ -43,7 +43,9 @@ TEST(RunData, MissingPartsAreNamed) {
 TEST(RunData, DamagedFilesAreLeftOutWithAWord) {
   const test::TemporaryFolder folder;
   const auto dir = make_run(folder / "a", {.steps = 5});
-  write_file(dir / "metrics.jsonl", "{\"step\":1,\"loss\":3}\n{\"step\":2,\"lo\n\n[]\n{\"step\":\"x\",\"loss\":1}\n{\"step\":3,\"loss\":2,\"val_loss\":null}\n");
+  write_file(dir / "metrics.jsonl",
+             "{\"step\":1,\"loss\":3}\n{\"step\":2,\"lo\n\n[]\n{\"step\":\"x\",\"loss\":1}\n{\"step\":3,\"loss\":2,"
+             "\"val_loss\":null}\n");
   write_file(dir / "results.json", "{\"results\": {\"mmlu\": 3, \"hellaswag\": {\"acc_norm,none\": \"N/A\"}}}");
   write_file(dir / "run.json", "[1, 2");
   const RunData run = read_run(dir);

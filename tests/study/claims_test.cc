@@ -44,8 +44,8 @@ TEST(Estimate, NoiseIsTwoErrorsWide) {
 
 TEST(Claims, AreJudgedByVariantSeedBySeed) {
   const std::vector<Outcome> runs = {
-      outcome("rope", 100, 3.00, 0.33, 0.01),          outcome("rope", 100, 3.10, 0.33, 0.01),
-      outcome("crope_all", 50, 3.02, 0.325, 0.01),     outcome("crope_all", 50, 3.12, 0.325, 0.01),
+      outcome("rope", 100, 3.00, 0.33, 0.01),         outcome("rope", 100, 3.10, 0.33, 0.01),
+      outcome("crope_all", 50, 3.02, 0.325, 0.01),    outcome("crope_all", 50, 3.12, 0.325, 0.01),
       outcome("half_rope_all", 50, 3.10, 0.25, 0.01), outcome("half_rope_all", 50, 3.25, 0.25, 0.01),
   };
   const std::vector<Claim> claims = judge_claims(runs);

@@ -9,9 +9,15 @@ namespace crope::study {
 namespace {
 
 ExampleOptions small_options() {
-  return {.heads = {.head = {.D = 64, .T = 16}, .widths = {16, 32}, .lengths = {8, 16}, .first_positions = {0, 512}, .picture_length = 8},
-          .toy = {.T = 8, .steps = 2, .evaluate_every = 1, .evaluation_rows = 4, .seeds = {0, 1}, .first_positions = {0, 64}},
-          .toy_widths = {8, 16}};
+  return {
+      .heads = {.head = {.D = 64, .T = 16},
+                .widths = {16, 32},
+                .lengths = {8, 16},
+                .first_positions = {0, 512},
+                .picture_length = 8},
+      .toy =
+          {.T = 8, .steps = 2, .evaluate_every = 1, .evaluation_rows = 4, .seeds = {0, 1}, .first_positions = {0, 64}},
+      .toy_widths = {8, 16}};
 }
 
 TEST(Examples, JsonHasEverySampleAndRun) {
@@ -36,7 +42,8 @@ TEST(Examples, APageAndItsFigures) {
   const std::string html = read_file(folder / "new/out/index.html");
   EXPECT_NE(html.find("id=\"heads\""), std::string::npos);
   EXPECT_NE(html.find("id=\"trained\""), std::string::npos);
-  for (const char* name : {"heads_token_dependent_position_crope", "heads_width_same_token", "toy_steps_16", "toy_parameters"}) {
+  for (const char* name :
+       {"heads_token_dependent_position_crope", "heads_width_same_token", "toy_steps_16", "toy_parameters"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("new/out/") + name + ".svg"))) << name;
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("new/out/") + name + ".png"))) << name;
   }

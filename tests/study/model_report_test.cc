@@ -44,8 +44,9 @@ TEST(ModelReport, RandomWeightsAreWithinTheirDeviation) {
 TEST(ModelReport, APageWithCurvesOverCheckpoints) {
   const test::TemporaryFolder folder;
   for (const char* step : {"00000010", "00000020"}) {
-    model::save_model(model::make_random_transformer({.vocab_size = 8, .num_layers = 1, .num_heads = 2, .d_model = 16, .d_ff = 8}),
-                      folder / (std::string("run/checkpoints/step_") + step));
+    model::save_model(
+        model::make_random_transformer({.vocab_size = 8, .num_layers = 1, .num_heads = 2, .d_model = 16, .d_ff = 8}),
+        folder / (std::string("run/checkpoints/step_") + step));
   }
   Log silent(nullptr);
   write_analysis(analysis::analyze_model(folder / "run", silent), folder / "out");

@@ -15,8 +15,13 @@ namespace {
 using test::make_run;
 
 void add_checkpoint(const std::filesystem::path& run, model::Variant variant) {
-  model::save_model(model::make_random_transformer(
-                        {.vocab_size = 512, .num_layers = 2, .num_heads = 2, .d_model = 32, .d_ff = 32, .max_seq_len = 64, .variant = variant}),
+  model::save_model(model::make_random_transformer({.vocab_size = 512,
+                                                    .num_layers = 2,
+                                                    .num_heads = 2,
+                                                    .d_model = 32,
+                                                    .d_ff = 32,
+                                                    .max_seq_len = 64,
+                                                    .variant = variant}),
                     run / "checkpoints/step_00000600");
   std::filesystem::create_directory_symlink("checkpoints/step_00000600", run / "latest");
 }
@@ -31,18 +36,20 @@ TEST(RunReport, HasEverySectionAndTheRunsOwnNumbers) {
   const auto page = write_report({rope, crope}, folder / "out", {.examples = false}, silent);
   EXPECT_EQ(page, folder / "out/index.html");
   const std::string html = read_file(page);
-  for (const char* id : {"overview", "parameters", "loss", "downstream", "throughput", "function-space", "plane", "configuration"}) {
+  for (const char* id :
+       {"overview", "parameters", "loss", "downstream", "throughput", "function-space", "plane", "configuration"}) {
     EXPECT_NE(html.find(std::string("<section id=\"") + id + "\""), std::string::npos) << id;
   }
   EXPECT_NE(html.find("0.328 ± 0.005"), std::string::npos);  // acc_norm of results.json
   EXPECT_NE(html.find("9.03k"), std::string::npos);          // the median rate of metrics.jsonl
   EXPECT_NE(html.find("crope train --data data --out crope_all"), std::string::npos);
-  for (const char* name : {"nparams_rope", "param_counts", "train_loss", "val_loss", "downstream_hellaswag", "downstream_mmlu", "downstream_gsm8k",
-                           "throughput", "energies_run0", "fspace_sigma2"}) {
+  for (const char* name : {"nparams_rope", "param_counts", "train_loss", "val_loss", "downstream_hellaswag",
+                           "downstream_mmlu", "downstream_gsm8k", "throughput", "energies_run0", "fspace_sigma2"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".svg"))) << name;
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".png"))) << name;
   }
-  for (const char* outside : {"src=\"http", "href=\"http", "@import"}) EXPECT_EQ(html.find(outside), std::string::npos) << outside;
+  for (const char* outside : {"src=\"http", "href=\"http", "@import"})
+    EXPECT_EQ(html.find(outside), std::string::npos) << outside;
 }
 
 TEST(RunReport, MissingPartsAreLeftOutWithAWord) {

@@ -11,9 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const SmallWorldOptions kTiny{.documents = 60,
-                              .vocab_size = 300,
-                              .benchmarks = {.hellaswag_items = 4, .mmlu_items = 8, .gsm8k_items = 2}};
+const SmallWorldOptions kTiny{
+    .documents = 60, .vocab_size = 300, .benchmarks = {.hellaswag_items = 4, .mmlu_items = 8, .gsm8k_items = 2}};
 
 TEST(SmallWorld, IsMadeOnceAndLeftAlone) {
   const test::TemporaryFolder folder;

@@ -19,7 +19,8 @@ TEST(MetricsLog, EveryLineIsThereAtOnce) {
 TEST(MetricsLog, DropsWhatTheRunWillMakeAgain) {
   const test::TemporaryFolder folder;
   const std::string kept = "{\"step\":1}\n{\"step\":2}\n{\"step\":2,\"val_loss\":3.0}\n";
-  for (const char* tail : {"", "{\"step\":3}\n", "{\"step\":3}\n{\"step\":4}\n", "{\"st", "{\"step\":", "\n", "rubbish\n"}) {
+  for (const char* tail :
+       {"", "{\"step\":3}\n", "{\"step\":3}\n{\"step\":4}\n", "{\"st", "{\"step\":", "\n", "rubbish\n"}) {
     write_file(folder / "m", kept + tail);
     MetricsLog log(folder / "m", 2);
     EXPECT_EQ(read_file(folder / "m"), kept) << tail;

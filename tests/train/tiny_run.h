@@ -39,9 +39,9 @@ class TinyRun {
 
   // The request of a small run, with some settings of its own.
   JobRequest request(const std::string& run, const Settings& settings = Json::object()) const {
-    Settings given = {{"vocab_size", 50}, {"num_layers", 1}, {"num_heads", 2},  {"d_model", 16},
-                      {"d_ff", 16},       {"steps", 12},     {"batch_size", 4}, {"micro_batch_size", 3},
-                      {"seq_len", 8},     {"lr", 0.01},      {"min_lr", 0.001}, {"warmup_steps", 2},
+    Settings given = {{"vocab_size", 50}, {"num_layers", 1},     {"num_heads", 2},        {"d_model", 16},
+                      {"d_ff", 16},       {"steps", 12},         {"batch_size", 4},       {"micro_batch_size", 3},
+                      {"seq_len", 8},     {"lr", 0.01},          {"min_lr", 0.001},       {"warmup_steps", 2},
                       {"threads", 1},     {"precision", "fp32"}, {"checkpoint_every", 4}, {"validate_every", 4}};
     given.update(settings);
     return {.given = given, .run = path(run), .data = data(), .init_from = {}, .program = {{"version", "test"}}};

@@ -86,8 +86,8 @@ TEST_F(TrainState, AFailedCheckpointSaysWhatItNeededAndLeavesNothing) {
 
 TEST_F(TrainState, AnotherOptimiserIsRefused) {
   save_checkpoint(folder_.path(), model_, optimizer_, progress_, {});
-  const model::Transformer other = model::make_random_transformer(
-      {.vocab_size = 11, .num_layers = 2, .num_heads = 2, .d_model = 8, .d_ff = 8});
+  const model::Transformer other =
+      model::make_random_transformer({.vocab_size = 11, .num_layers = 2, .num_heads = 2, .d_model = 8, .d_ff = 8});
   Optimizer second(other);
   EXPECT_THROW(load_optimizer_state(checkpoint(), second), Error);
 }

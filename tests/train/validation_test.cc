@@ -43,8 +43,7 @@ TEST(Validation, BitsPerByteCountTheBytesOfTheTokens) {
   for (int byte = 0; byte < 256; ++byte) bytes.tokens.emplace_back(1, static_cast<char>(byte));
   text::write_tokenizer_files(tiny.data(), bytes);
   const Transformer model = make_validated_model(256);
-  const ValidationResult result =
-      Validation(data::open_data_dir(tiny.data()), 256, {.seq_len = 8}).run(model);
+  const ValidationResult result = Validation(data::open_data_dir(tiny.data()), 256, {.seq_len = 8}).run(model);
   ASSERT_TRUE(result.bits_per_byte);
   EXPECT_NEAR(*result.bits_per_byte, result.loss / std::numbers::ln2, 1e-9);
 }

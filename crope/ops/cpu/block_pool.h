@@ -49,8 +49,8 @@ class BlockPool {
   void mark_used(Blocks::iterator block);
 
   mutable std::mutex mutex_;
-  Blocks blocks_;                                       // all of them, by address
-  std::set<std::pair<std::size_t, std::byte*>> free_;   // by size, then address
+  Blocks blocks_;                                      // all of them, by address
+  std::set<std::pair<std::size_t, std::byte*>> free_;  // by size, then address
   std::unordered_map<std::byte*, std::size_t> segments_;
   BlockPoolStats stats_;
 };

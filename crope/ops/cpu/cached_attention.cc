@@ -19,7 +19,8 @@ template <int kKeys, int kQueries>
 HWY_INLINE void score_block(const AttentionTile& tile, const float* keys, std::int64_t row, float* scores,
                             std::int64_t stride) {
   float sums[kKeys][kQueries];
-  dot_block<kKeys, kQueries, /*kSums=*/1, Ahead::leave>(keys, tile.K, tile.queries + row * tile.query_stride, tile.query_stride, tile.K, sums);
+  dot_block<kKeys, kQueries, /*kSums=*/1, Ahead::leave>(keys, tile.K, tile.queries + row * tile.query_stride,
+                                                        tile.query_stride, tile.K, sums);
   for (int i = 0; i < kKeys; ++i) {
     for (int j = 0; j < kQueries; ++j) scores[(row + j) * stride + i] = sums[i][j] * tile.scale;
   }

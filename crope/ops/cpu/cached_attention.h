@@ -20,8 +20,8 @@ struct AttentionTile {
   std::int64_t visible;  // keys that the first row sees; each further row sees one more
   std::int64_t K;
   std::int64_t Kv;
-  float scale;   // of the scores
-  float* out;    // of a row: Kv/2 values here, and the others at out + out_half
+  float scale;  // of the scores
+  float* out;   // of a row: Kv/2 values here, and the others at out + out_half
   std::int64_t out_half;
   std::int64_t out_stride;  // between rows
 };

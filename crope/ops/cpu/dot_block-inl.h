@@ -30,7 +30,9 @@ struct Bf16 {
   std::uint16_t bits;
 };
 
-HWY_INLINE Vector load(Tag d, const float* from) { return hn::LoadU(d, from); }
+HWY_INLINE Vector load(Tag d, const float* from) {
+  return hn::LoadU(d, from);
+}
 
 HWY_INLINE Vector load(Tag d, const Bf16* from) {
   const hn::RebindToUnsigned<Tag> wide;
@@ -39,7 +41,9 @@ HWY_INLINE Vector load(Tag d, const Bf16* from) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, bits))));
 }
 
-HWY_INLINE float value(float x) { return x; }
+HWY_INLINE float value(float x) {
+  return x;
+}
 
 HWY_INLINE float value(Bf16 x) {
   const std::uint32_t bits = static_cast<std::uint32_t>(x.bits) << 16;
@@ -48,7 +52,9 @@ HWY_INLINE float value(Bf16 x) {
   return result;
 }
 
-HWY_INLINE float sum_lanes(Tag d, Vector v) { return hn::GetLane(hn::SumOfLanes(d, v)); }
+HWY_INLINE float sum_lanes(Tag d, Vector v) {
+  return hn::GetLane(hn::SumOfLanes(d, v));
+}
 
 // Whether what lies ahead in memory is fetched into the cache while the block is worked on.
 enum class Ahead { leave, fetch };
@@ -101,7 +107,8 @@ HWY_INLINE void dot_block(const W* HWY_RESTRICT w, std::int64_t w_stride, const 
     for (int i = 0; i < kRows; ++i) {
       const Vector row = load(d, w + i * w_stride + n);
 #pragma GCC unroll 16
-      for (int j = 0; j < kCols; ++j) sums[0][i][j] = hn::MulAdd(row, hn::LoadU(d, x + j * x_stride + n), sums[0][i][j]);
+      for (int j = 0; j < kCols; ++j)
+        sums[0][i][j] = hn::MulAdd(row, hn::LoadU(d, x + j * x_stride + n), sums[0][i][j]);
     }
   }
 #pragma GCC unroll 16

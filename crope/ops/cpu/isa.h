@@ -1,8 +1,8 @@
 // The instruction set of the fused kernels, and whether they are used.
 //
-// Kernels of this folder are compiled once for each instruction set (Highway) and chosen when they are first called: the
-// best one of the machine, or the one that CROPE_ISA names. CROPE_FUSED=0 switches all of them off; operations then run
-// on plain ATen calls, as they do on other devices. Both are read once, when a kernel is first wanted.
+// Kernels of this folder are compiled once for each instruction set (Highway) and chosen when they are first called:
+// the best one of the machine, or the one that CROPE_ISA names. CROPE_FUSED=0 switches all of them off; operations then
+// run on plain ATen calls, as they do on other devices. Both are read once, when a kernel is first wanted.
 #pragma once
 
 #include <string>

@@ -69,9 +69,8 @@ double SumOfSquares(const float* x, std::int64_t n) {
 }
 
 void ScaleInto(float* y, const float* x, float factor, std::int64_t n) {
-  for_each_vector(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)), d, y + i);
-  });
+  for_each_vector(n, [&](auto d, std::int64_t i)
+                         HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, factor)), d, y + i); });
 }
 
 void AddInto(float* y, const float* a, const float* b, float factor, std::int64_t n) {

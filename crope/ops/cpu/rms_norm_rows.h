@@ -12,7 +12,7 @@ struct RmsNormRows {
   const float* added;  // null: s is x
   const float* gain;
   float eps;
-  float* sum;    // s; null when nothing is added
+  float* sum;  // s; null when nothing is added
   float* y;
   float* scale;  // r of each row
 };

@@ -17,9 +17,9 @@ void rotate_head(const float* re, const float* im, const float* gain, float eps,
                  std::int64_t K, float* out);
 
 struct RowMaximum {
-  std::int64_t index;         // of the first largest value
+  std::int64_t index;  // of the first largest value
   float value;
-  double log_sum_exp;         // over the row
+  double log_sum_exp;  // over the row
 };
 
 // Of logits [N], N > 0. Values that are not numbers are passed over in the maximum.

@@ -78,9 +78,8 @@ void Softmax(const AttentionSoftmax& call) {
       return e;
     });
     const float inverse = 1.0f / total;
-    for_each_vector(seen, [&](auto d, std::int64_t i) HWY_ATTR {
-      hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, inverse)), d, x + i);
-    });
+    for_each_vector(seen, [&](auto d, std::int64_t i)
+                              HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, inverse)), d, x + i); });
     std::fill(x + seen, x + call.columns, 0.0f);
     call.log_sums[row] = most * call.scale + std::log(total);
   }

@@ -35,7 +35,8 @@ void Backward(const SwigluRowsBackward& call, std::int64_t begin, std::int64_t e
   for (std::int64_t row = begin; row < end; ++row) {
     const float *gate = call.gate + row * call.gate_stride, *up = call.up + row * call.up_stride;
     const float* g = call.g + row * call.N;
-    float *grad_gate = call.grad_gate + row * call.grad_gate_stride, *grad_up = call.grad_up + row * call.grad_up_stride;
+    float *grad_gate = call.grad_gate + row * call.grad_gate_stride,
+          *grad_up = call.grad_up + row * call.grad_up_stride;
     for_each_vector(call.N, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto x = hn::LoadU(d, gate + i), grad = hn::LoadU(d, g + i);
       const auto s = sigmoid(d, x);

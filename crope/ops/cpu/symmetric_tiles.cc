@@ -106,14 +106,14 @@ void Polynomial(std::int64_t n, const HermitianPolynomial& call) {
       for_each_vector(t.width, [&](auto d, std::int64_t j) HWY_ATTR {
         const auto q = hn::LoadU(d, call.q + at + j), q_turned = hn::LoadU(d, turned.at[i] + j);
         const auto square = hn::Sub(hn::Sub(hn::LoadU(d, call.g + at + j), q), q_turned);
-        const auto re = hn::MulAdd(hn::LoadU(d, call.re + at + j), hn::Set(d, call.c1),
-                                   hn::Mul(square, hn::Set(d, call.c2)));
+        const auto re =
+            hn::MulAdd(hn::LoadU(d, call.re + at + j), hn::Set(d, call.c1), hn::Mul(square, hn::Set(d, call.c2)));
         const auto im = hn::MulAdd(hn::LoadU(d, call.im + at + j), hn::Set(d, call.c1),
                                    hn::Mul(hn::Sub(q, q_turned), hn::Set(d, call.c2)));
         hn::StoreU(re, d, call.u_re + at + j);
         hn::StoreU(hn::Add(re, im), d, call.sum + at + j);
         hn::StoreU(hn::Sub(im, re), d, call.difference + at + j);
-        hn::StoreU(hn::Sub(re, im), d, mirrored_sum.at[i] + j);   // sum, mirrored
+        hn::StoreU(hn::Sub(re, im), d, mirrored_sum.at[i] + j);     // sum, mirrored
         hn::StoreU(hn::Neg(hn::Add(re, im)), d, turned.at[i] + j);  // difference, mirrored
       });
       if (diagonal >= 0) {

@@ -32,8 +32,16 @@ void check(const Case& c) {
   }
   std::vector<float> out(static_cast<std::size_t>(c.rows * out_stride));
   std::vector<float> scores(static_cast<std::size_t>(c.rows * (c.visible + c.rows - 1)));
-  attend({.queries = q.data(), .query_stride = query_stride, .rows = c.rows, .visible = c.visible, .K = c.K, .Kv = c.Kv,
-          .scale = 0.3f, .out = out.data(), .out_half = out_half, .out_stride = out_stride},
+  attend({.queries = q.data(),
+          .query_stride = query_stride,
+          .rows = c.rows,
+          .visible = c.visible,
+          .K = c.K,
+          .Kv = c.Kv,
+          .scale = 0.3f,
+          .out = out.data(),
+          .out_half = out_half,
+          .out_stride = out_stride},
          parts, scores.data());
   for (std::int64_t r = 0; r < c.rows; ++r) {
     std::vector<double> weights;
@@ -52,7 +60,8 @@ void check(const Case& c) {
       for (std::size_t t = 0; t < weights.size(); ++t) expected += weights[t] / total * value_rows[t][j];
       const std::int64_t place = r * out_stride + (j < half ? j : out_half + j - half);
       EXPECT_NEAR(out[static_cast<std::size_t>(place)], expected, 2e-5)
-          << "rows " << c.rows << " visible " << c.visible << " K " << c.K << " Kv " << c.Kv << " at " << r << ", " << j;
+          << "rows " << c.rows << " visible " << c.visible << " K " << c.K << " Kv " << c.Kv << " at " << r << ", "
+          << j;
     }
   }
 }

@@ -47,7 +47,8 @@ TEST(RowKernels, RotateHead) {
   on_every_instruction_set([] {
     for (const std::int64_t K : kSizes) {
       const std::int64_t half = K / 2;
-      const std::vector<float> re = draw_floats("re", half), im = draw_floats("im", half), gain = draw_floats("gain", K);
+      const std::vector<float> re = draw_floats("re", half), im = draw_floats("im", half),
+                               gain = draw_floats("gain", K);
       std::vector<float> cos, sin;
       for (std::int64_t j = 0; j < half; ++j) {
         cos.push_back(std::cos(0.3f * static_cast<float>(j)));
@@ -55,7 +56,8 @@ TEST(RowKernels, RotateHead) {
       }
       for (const bool with_gain : {true, false}) {
         std::vector<float> out(static_cast<std::size_t>(K));
-        rotate_head(re.data(), im.data(), with_gain ? gain.data() : nullptr, 1e-6f, cos.data(), sin.data(), K, out.data());
+        rotate_head(re.data(), im.data(), with_gain ? gain.data() : nullptr, 1e-6f, cos.data(), sin.data(), K,
+                    out.data());
         double squares = 0;
         for (std::size_t j = 0; j < re.size(); ++j) squares += double(re[j]) * re[j] + double(im[j]) * im[j];
         const double scale = with_gain ? 1 / std::sqrt(squares / static_cast<double>(K) + 1e-6) : 1;

@@ -17,8 +17,9 @@ constexpr double kTolerance = 2e-4;
 struct ProductCase {
   std::int64_t R, M, N;
 };
-const std::vector<ProductCase> kCases = {{1, 1, 1}, {1, 5, 8}, {1, 13, 100}, {2, 7, 33}, {3, 6, 64}, {4, 9, 17}, {5, 4, 1},
-                                  {6, 11, 31}, {7, 3, 255}, {8, 12, 128}, {9, 10, 40}, {16, 8, 65}, {17, 5, 7}};
+const std::vector<ProductCase> kCases = {{1, 1, 1},   {1, 5, 8},   {1, 13, 100}, {2, 7, 33},  {3, 6, 64},
+                                         {4, 9, 17},  {5, 4, 1},   {6, 11, 31},  {7, 3, 255}, {8, 12, 128},
+                                         {9, 10, 40}, {16, 8, 65}, {17, 5, 7}};
 
 void check_dense(const ProductCase& c, const void* weights, const std::vector<float>& values, WeightType type) {
   const std::int64_t x_stride = c.N + 3, y_stride = c.M + 2;
@@ -101,8 +102,8 @@ TEST(SkinnyProduct, ARowDoesNotDependOnTheOthers) {
     const std::vector<float> x = draw_floats("x", R * 2 * N), a = draw_floats("a", M * N), b = draw_floats("b", M * N);
     std::vector<float> dense(static_cast<std::size_t>(R * M)), pair(static_cast<std::size_t>(R * 2 * M));
     skinny_product({x.data(), N, R}, {a.data(), WeightType::fp32, M, N}, 0, M, {dense.data(), M}, Output::overwrite);
-    skinny_complex_product({x.data(), 2 * N, R}, {a.data(), WeightType::fp32, M, N}, {b.data(), WeightType::fp32, M, N}, 0,
-                           M, {pair.data(), 2 * M}, Output::overwrite);
+    skinny_complex_product({x.data(), 2 * N, R}, {a.data(), WeightType::fp32, M, N}, {b.data(), WeightType::fp32, M, N},
+                           0, M, {pair.data(), 2 * M}, Output::overwrite);
     for (std::int64_t r = 0; r < R; ++r) {
       std::vector<float> alone(static_cast<std::size_t>(2 * M));
       skinny_product({x.data() + r * N, N, 1}, {a.data(), WeightType::fp32, M, N}, 0, M, {alone.data(), M},
