@@ -22,14 +22,27 @@ using namespace crope;
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 
+// In the order of --help.
+// clang-format off
 const std::array kCommands = {
-    // clang-format off: one a line, in the order of --help
-    &cli::kQuickstartCommand, &cli::kParamsCommand, &cli::kTokenizerCommand, &cli::kDataCommand,
-    &cli::kTrainCommand,      &cli::kScoreCommand,  &cli::kEvalCommand,      &cli::kGenerateCommand,
-    &cli::kChatCommand,       &cli::kExportCommand, &cli::kImportCommand,    &cli::kExamplesCommand,
-    &cli::kAnalyzeCommand,    &cli::kReportCommand, &cli::kReproduceCommand, &cli::kInfoCommand,
-    // clang-format on
+    &cli::kQuickstartCommand,
+    &cli::kParamsCommand,
+    &cli::kTokenizerCommand,
+    &cli::kDataCommand,
+    &cli::kTrainCommand,
+    &cli::kScoreCommand,
+    &cli::kEvalCommand,
+    &cli::kGenerateCommand,
+    &cli::kChatCommand,
+    &cli::kExportCommand,
+    &cli::kImportCommand,
+    &cli::kExamplesCommand,
+    &cli::kAnalyzeCommand,
+    &cli::kReportCommand,
+    &cli::kReproduceCommand,
+    &cli::kInfoCommand,
 };
+// clang-format on
 
 int report(int status, const std::string& message, const std::string& hint) {
   fmt::print(stderr, "error: {}\n", message);
