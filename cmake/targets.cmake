@@ -20,7 +20,9 @@ if(CROPE_SANITIZE)
 endif()
 
 # The one precompiled header above the Torch line.
-file(WRITE "${PROJECT_BINARY_DIR}/torch_header.cc" "")
+if(NOT EXISTS "${PROJECT_BINARY_DIR}/torch_header.cc")
+  file(WRITE "${PROJECT_BINARY_DIR}/torch_header.cc" "")
+endif()
 add_library(crope_torch_header STATIC "${PROJECT_BINARY_DIR}/torch_header.cc")
 target_link_libraries(crope_torch_header PRIVATE crope_flags crope_fmt crope_json crope_torch)
 target_precompile_headers(crope_torch_header PRIVATE
