@@ -41,7 +41,7 @@ void declare_generation_flags(Flags& flags, GenerationFlags& values) {
                "Above 1: tokens that were there are less likely");
   flags.option("--seed", values.seed, "Of the random choices");
   flags.option("--stop", values.stop, "End before this text; may be repeated");
-  flags.option("--weights", values.weights, "fp32, or bf16: half the memory, twice the speed, a little less exact");
+  flags.option("--weights", values.weights, "fp32, or bf16: half the memory, a little less exact");
   flags.option("--ignore-eos", values.ignore_eos, "Go on after the end-of-text token");
   flags.option("--add-bos", values.add_bos, "Begin with the end-of-text token, as training documents do");
   flags.option("--threads", values.threads, "Threads (0: all processors)");

@@ -6,8 +6,8 @@
 namespace crope::infer {
 
 // The same model with its weights copied into one block of memory, which the system is asked to keep in large pages:
-// the processor finds them faster, worth a tenth of the speed of decoding and more for bf16. Originals that nobody else
-// holds are let go one by one, so that memory does not hold the model twice. The model must be on the CPU.
+// the processor finds those faster. Originals that nobody else holds are let go one by one, so that memory does not hold
+// the model twice. The model must be on the CPU.
 model::Transformer pack_weights(model::Transformer model);
 
 }  // namespace crope::infer
