@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build test test-parity test-all test-asan quickstart bench format install clean
+.PHONY: help setup build everything test test-parity test-all test-asan quickstart bench format install clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -13,16 +13,19 @@ setup:  ## install what is missing: system packages, LibTorch
 
 build: setup  ## build build/release/crope
 	@cmake --preset release $(CMAKE_FLAGS)
+	@cmake --build --preset release -j $(JOBS) --target crope
+
+everything: build
 	@cmake --build --preset release -j $(JOBS)
 
-test: build  ## build and run the tests
+test: everything  ## build and run the tests
 	@ctest --preset release -LE slow
 
-test-parity: build  ## compare with transformers and torch.optim, in an environment of their own
+test-parity: everything  ## compare with transformers and torch.optim, in an environment of their own
 	@scripts/setup.sh parity
 	@OMP_WAIT_POLICY=passive $(or $(CROPE_DEPS),.deps)/parity/bin/python -m pytest -q tests/parity
 
-test-all: build test-parity  ## all tests, also the slow ones
+test-all: everything test-parity  ## all tests, also the slow ones
 	@ctest --preset release
 
 test-asan: setup  ## the tests under the address and undefined-behaviour sanitizers
@@ -33,7 +36,7 @@ test-asan: setup  ## the tests under the address and undefined-behaviour sanitiz
 quickstart: build  ## a small world, three variants trained and scored on it, a report: minutes
 	@$(CROPE) quickstart --out out/quickstart
 
-bench: build  ## a training step beside PyTorch's, and the operations
+bench: everything  ## a training step beside PyTorch's, and the operations
 	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py
 	@build/release/bench/ops_bench --benchmark_repetitions=7 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 
