@@ -1,0 +1,55 @@
+// What one head of one layer does with a text: the weights after the causal softmax, and, where queries and keys are
+// complex-linear, the phase of every pair of a query and a key. Answers POST /api/attention.
+//
+// The score of query m and key n is the real part of z = scale * q~_m^dagger k~_n, heads after QK-norm and rotation
+// (docs/mathematics.md, section 3): |z| cos(arg z). In a complex head a phase of a token's features is a phase of its
+// query and key, so that arg z says by how much the two are out of step: 0 attracts, pi repels.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "crope/base/json.h"
+#include "crope/model/transformer.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::serve {
+
+// Tokens of a view: a picture of more has no cells that one could point at.
+inline constexpr std::int64_t kMaxAttentionTokens = 256;
+
+struct AttentionRequest {
+  std::vector<std::int32_t> ids;  // 1 to kMaxAttentionTokens of them, and no more than the window
+  std::int64_t text_tokens = 0;   // before the rest was left out
+  std::int64_t layer = 0;         // from 0
+  std::int64_t head = 0;          // from 0
+};
+
+// Reads {"text": "..." or "ids": [...], "layer": 0, "head": 0}. Of a longer text the first tokens are taken: a causal
+// model sees them as it sees them in the whole. `tokenizer` may be null: then only ids are understood.
+// Throws UsageError naming the field on anything else.
+AttentionRequest attention_request(const Json& body, const model::ModelConfig& config,
+                                   const text::Tokenizer* tokenizer);
+
+// [T, T] each, fp32 on the CPU, rows are queries, columns are keys; 0 where a key comes after the query.
+struct AttentionView {
+  torch::Tensor weights;  // rows sum to 1
+  torch::Tensor scores;   // before the softmax
+  // Undefined unless Q and K are complex-linear.
+  torch::Tensor magnitude;      // |z|: scores = magnitude * cos(phase)
+  torch::Tensor phase;          // arg z, in (-pi, pi]
+  torch::Tensor content_phase;  // the same without positions: phase less this is what the rotation adds
+};
+
+// Through the operations of the model, in fp32. For the thread that owns the model.
+AttentionView attention_view(const model::Transformer& model, const AttentionRequest& request);
+
+// {"layer", "head", "complex", "text_tokens", "ids": [T], "tokens": [T], "weights", "scores"} and, of a complex head,
+// {"magnitude", "phase", "content_phase"}: lists of rows, row m with its m + 1 visible keys, rounded to five digits after
+// the point. "tokens" (valid UTF-8; bytes that are not are written \xNN) is left out without a tokenizer.
+Json attention_json(const AttentionView& view, const AttentionRequest& request, const text::Tokenizer* tokenizer);
+
+}  // namespace crope::serve
