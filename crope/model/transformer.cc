@@ -191,4 +191,23 @@ Tensor token_losses(const Transformer& model, const Tensor& ids) {
   return ops::linear_token_losses(h, model.output, ids.narrow(0, 1, T));
 }
 
+LayerInput layer_input(const Transformer& model, const Tensor& ids, int64_t layer) {
+  const at::NoGradGuard no_grad;
+  const ModelConfig& config = model.config;
+  check_length(config, ids.size(1));
+  const auto type = at::promote_types(model.embedding.scalar_type(), at::kFloat);
+  const auto widened = [&](int64_t index) {
+    Block block = model.blocks.at(static_cast<std::size_t>(index));
+    for (Tensor* parameter : parameters_of(block)) *parameter = parameter->to(type);
+    return block;
+  };
+  Stream h{at::embedding(model.embedding, ids).to(type), {}};
+  const Tensor positions = at::arange(ids.size(1), ids.options().dtype(at::kLong));
+  const ops::RopeTable table = ops::rope_table(positions, config.qk_width(), config.rope_theta, h.x.options());
+  for (int64_t i = 0; i < layer; ++i) h = forward(widened(i), h, table, config.norm_eps);
+  Block block = widened(layer);
+  Tensor x = add_and_norm(h, block.attention_norm, config.norm_eps).norm;
+  return {std::move(block), std::move(x), table};
+}
+
 }  // namespace crope::model

@@ -62,4 +62,15 @@ torch::Tensor loss(const Transformer& model, const torch::Tensor& tokens, Activa
 // -log p(ids[t] | ids[0..t-1]) for t = 1...: [T - 1] from ids[T], without gradients.
 torch::Tensor token_losses(const Transformer& model, const torch::Tensor& ids);
 
+// A block and what its attention reads, for looking inside a model: everything in fp32 at least.
+struct LayerInput {
+  Block block;
+  torch::Tensor x;  // [B, T, D], normalised
+  ops::RopeTable positions;
+};
+
+// Of block `layer`, from ids[B, T], without gradients. Throws Error if T is 0 or more than max_seq_len.
+// REQUIRES: 0 <= ids < V, 0 <= layer < num_layers.
+LayerInput layer_input(const Transformer& model, const torch::Tensor& ids, std::int64_t layer);
+
 }  // namespace crope::model

@@ -4,6 +4,7 @@
 
 #include "crope/base/error.h"
 #include "crope/model/init.h"
+#include "crope/ops/rms_norm.h"
 #include "tests/tensor_checks.h"
 
 namespace crope::model {
@@ -59,6 +60,37 @@ TEST(Transformer, RefusesParametersOfAnotherShape) {
   EXPECT_THROW(make_transformer(config, values), Error);
   values.pop_back();
   EXPECT_THROW(make_transformer(config, values), Error);
+}
+
+// The layers behind the given one are run by hand on what it returns.
+TEST(Transformer, WhatALayerReadsLeadsToTheLogits) {
+  for (const VariantTraits& row : kVariants) {
+    const Transformer model = make_random_transformer(tiny_config(row.variant), {}, torch::kFloat64);
+    const Tensor ids = at::randint(11, {2, 8}, torch::kInt64);
+    const LayerInput last = layer_input(model, ids, 1);
+    // The sum of which x is the norm: first layer by hand.
+    const LayerInput first = layer_input(model, ids, 0);
+    Tensor h = at::embedding(model.embedding, ids);
+    h = h + forward(first.block.attention, first.x, first.positions);
+    h = h + forward(first.block.feed_forward, ops::rms_norm(h, first.block.feed_forward_norm, 1e-6));
+    test::expect_close(last.x, ops::rms_norm(h, last.block.attention_norm, 1e-6), 1e-12, std::string(row.name));
+    h = h + forward(last.block.attention, last.x, last.positions);
+    h = h + forward(last.block.feed_forward, ops::rms_norm(h, last.block.feed_forward_norm, 1e-6));
+    test::expect_close(ops::rms_norm(h, model.norm, 1e-6), features(model, ids), 1e-12, std::string(row.name));
+  }
+}
+
+TEST(Transformer, WhatALayerReadsIsWideForNarrowWeights) {
+  const Transformer model = make_random_transformer(tiny_config(Variant::crope_all), {}, torch::kFloat);
+  std::vector<Tensor> narrow, wide;
+  for (const Parameter& parameter : model.parameters) {
+    narrow.push_back(parameter.value.to(torch::kBFloat16));
+    wide.push_back(narrow.back().to(torch::kFloat));
+  }
+  const Tensor ids = at::randint(11, {1, 8}, torch::kInt64);
+  const LayerInput got = layer_input(make_transformer(model.config, narrow), ids, 1);
+  EXPECT_EQ(got.x.scalar_type(), torch::kFloat);
+  EXPECT_TRUE(at::equal(got.x, layer_input(make_transformer(model.config, wide), ids, 1).x));
 }
 
 test::TensorList gradients_of(const Tensor& value, const Transformer& model) {

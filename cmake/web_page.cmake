@@ -1,0 +1,17 @@
+# crope_embed_page(TARGET)
+#   Makes one document of crope/serve/web: every stylesheet and script that index.html names is put in its place. The
+#   document becomes a string of the program, so that the page needs no file at run time.
+function(crope_embed_page target)
+  set(folder "${PROJECT_SOURCE_DIR}/crope/serve/web")
+  file(GLOB files CONFIGURE_DEPENDS "${folder}/*.css" "${folder}/*.js")
+  file(READ "${folder}/index.html" document)
+  foreach(file ${files})
+    get_filename_component(name "${file}" NAME)
+    file(READ "${file}" text)
+    string(REPLACE "<link rel=\"stylesheet\" href=\"${name}\">" "<style>\n${text}</style>" document "${document}")
+    string(REPLACE "<script src=\"${name}\"></script>" "<script>\n${text}</script>" document "${document}")
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/index.html" ${files})
+  configure_file("${PROJECT_SOURCE_DIR}/crope/serve/web_page.cc.in" "${PROJECT_BINARY_DIR}/web_page.cc" @ONLY)
+  target_sources(${target} PRIVATE "${PROJECT_BINARY_DIR}/web_page.cc")
+endfunction()
