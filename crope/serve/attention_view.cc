@@ -142,7 +142,9 @@ AttentionView attention_view(const model::Transformer& model, const AttentionReq
     const Tensor imaginary = imaginary_products(rotated_q, rotated_k) * scale;
     view.magnitude = visible(at::hypot(scores, imaginary));
     view.phase = visible(at::atan2(imaginary, scores));
-    view.content_phase = visible(at::atan2(imaginary_products(q, k), at::matmul(q, k.t())));
+    const Tensor content = at::matmul(q, k.t()) * scale, content_imaginary = imaginary_products(q, k) * scale;
+    view.content_magnitude = visible(at::hypot(content, content_imaginary));
+    view.content_phase = visible(at::atan2(content_imaginary, content));
   }
   return view;
 }
@@ -165,6 +167,7 @@ Json attention_json(const AttentionView& view, const AttentionRequest& request, 
   if (view.phase.defined()) {
     json["magnitude"] = rows_json(view.magnitude);
     json["phase"] = rows_json(view.phase);
+    json["content_magnitude"] = rows_json(view.content_magnitude);
     json["content_phase"] = rows_json(view.content_phase);
   }
   return json;

@@ -41,15 +41,17 @@ struct AttentionView {
   // Undefined unless Q and K are complex-linear.
   torch::Tensor magnitude;      // |z|: scores = magnitude * cos(phase)
   torch::Tensor phase;          // arg z, in (-pi, pi]
-  torch::Tensor content_phase;  // the same without positions: phase less this is what the rotation adds
+  // The same without positions: phase less content_phase is what the rotation adds.
+  torch::Tensor content_magnitude;
+  torch::Tensor content_phase;
 };
 
 // Through the operations of the model, in fp32. For the thread that owns the model.
 AttentionView attention_view(const model::Transformer& model, const AttentionRequest& request);
 
 // {"layer", "head", "complex", "text_tokens", "ids": [T], "tokens": [T], "weights", "scores"} and, of a complex head,
-// {"magnitude", "phase", "content_phase"}: lists of rows, row m with its m + 1 visible keys, rounded to five digits after
-// the point. "tokens" (valid UTF-8; bytes that are not are written \xNN) is left out without a tokenizer.
+// {"magnitude", "phase", "content_magnitude", "content_phase"}: lists of rows, row m with its m + 1 visible keys, rounded
+// to five digits after the point. "tokens" (valid UTF-8; bytes that are not are written \xNN) is left out without a tokenizer.
 Json attention_json(const AttentionView& view, const AttentionRequest& request, const text::Tokenizer* tokenizer);
 
 }  // namespace crope::serve

@@ -88,7 +88,8 @@ TEST(AttentionView, IsTheReferenceComposition) {
         test::expect_close(view.magnitude, at::abs(z).tril(), 1e-5, what);
         // As points of the circle: -pi and pi are one phase.
         const Tensor content =
-            at::matmul(as_complex(heads.unrotated_q[head]).conj(), as_complex(heads.unrotated_k[head]).t());
+            at::matmul(as_complex(heads.unrotated_q[head]).conj(), as_complex(heads.unrotated_k[head]).t()) * scale;
+        test::expect_close(view.content_magnitude, at::abs(content).tril(), 1e-5, what);
         test::expect_close(view.phase.cos().tril(), at::cos(at::angle(z)).tril(), 1e-4, what);
         test::expect_close(view.phase.sin().tril(), at::sin(at::angle(z)).tril(), 1e-4, what);
         test::expect_close(view.content_phase.cos().tril(), at::cos(at::angle(content)).tril(), 1e-4, what);
@@ -119,7 +120,7 @@ TEST(AttentionView, TheWeightsAreTheModelsOwn) {
 TEST(AttentionView, RowsSumToOneAndSeeNothingAhead) {
   for (const std::int64_t T : {1, 2, 24}) {
     const AttentionView view = attention_view(test::small_model(model::Variant::crope_all), request_of(T, 1, 1));
-    for (const Tensor& x : {view.weights, view.scores, view.magnitude, view.phase, view.content_phase}) {
+    for (const Tensor& x : {view.weights, view.scores, view.magnitude, view.phase, view.content_magnitude, view.content_phase}) {
       ASSERT_EQ(x.sizes(), (at::IntArrayRef{T, T}));
       EXPECT_EQ(x.triu(1).abs().sum().item<float>(), 0);
     }
@@ -197,7 +198,7 @@ TEST(AttentionJson, HasTheVisiblePartOfEveryRow) {
   EXPECT_FALSE(json.contains("tokens"));
   EXPECT_EQ(json["complex"], true);
   EXPECT_EQ(json["ids"].size(), 4);
-  for (const char* key : {"weights", "scores", "magnitude", "phase", "content_phase"}) {
+  for (const char* key : {"weights", "scores", "magnitude", "phase", "content_magnitude", "content_phase"}) {
     ASSERT_EQ(json[key].size(), 4) << key;
     for (std::size_t m = 0; m < 4; ++m) EXPECT_EQ(json[key][m].size(), m + 1) << key;
   }
