@@ -8,6 +8,8 @@
 #   crope_pcre2     PCRE2 for 8-bit text
 #   crope_utf8proc  case and classes of Unicode characters
 #   crope_highway   SIMD with run-time dispatch
+#   crope_c10d      the headers that LibTorch's c10d includes and does not bring: Gloo's, and NCCL's where there is CUDA
+#   crope_httplib   cpp-httplib: HTTP
 
 find_package(OpenMP REQUIRED)
 find_package(Threads REQUIRED)
@@ -127,3 +129,32 @@ target_link_libraries(crope_utf8proc INTERFACE "${Utf8proc_LIBRARY}")
 add_library(crope_highway INTERFACE)
 target_include_directories(crope_highway SYSTEM INTERFACE "${Highway_INCLUDE_DIR}")
 target_link_libraries(crope_highway INTERFACE "${Highway_LIBRARY}")
+
+# Macros of its build change the types in its header: all flags are those of its package.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(Httplib IMPORTED_TARGET cpp-httplib)
+if(NOT Httplib_FOUND)
+  message(FATAL_ERROR "cpp-httplib was not found. Run scripts/setup.sh, or install libcpp-httplib-dev.")
+endif()
+find_package(OpenSSL REQUIRED)  # its header includes OpenSSL's
+add_library(crope_httplib INTERFACE)
+target_link_libraries(crope_httplib INTERFACE PkgConfig::Httplib OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+
+# LibTorch has Gloo inside, but not its headers. Nothing is linked: a second Gloo beside LibTorch's would be met half by
+# half.
+find_path(Gloo_INCLUDE_DIR gloo/context.h)
+if(NOT Gloo_INCLUDE_DIR)
+  message(FATAL_ERROR "Gloo's headers were not found. Run scripts/setup.sh, or install libgloo-dev.")
+endif()
+add_library(crope_c10d INTERFACE)
+target_include_directories(crope_c10d SYSTEM INTERFACE "${Gloo_INCLUDE_DIR}")
+if(Torch_torch_cuda_LIBRARY)
+  find_path(Cuda_INCLUDE_DIR cuda_runtime_api.h HINTS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
+  find_path(Nccl_INCLUDE_DIR nccl.h HINTS "${_torch}/../nvidia/nccl/include" "${Cuda_INCLUDE_DIR}")
+  if(Cuda_INCLUDE_DIR AND Nccl_INCLUDE_DIR)
+    target_include_directories(crope_c10d SYSTEM INTERFACE "${Cuda_INCLUDE_DIR}" "${Nccl_INCLUDE_DIR}")
+    set(CROPE_HAS_NCCL ON)
+  else()
+    message(STATUS "No CUDA headers or nccl.h: several ranks on GPUs are not built in")
+  endif()
+endif()
