@@ -1,10 +1,13 @@
 #include "crope/infer/engine.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
 #include "crope/base/error.h"
 #include "crope/infer/prefix_tree.h"
@@ -13,15 +16,35 @@
 namespace crope::infer {
 namespace {
 
+// Rows of logits that are held at once.
+constexpr std::size_t kMostLogitRows = 256;
+
+// The `count` largest, the first of several that are equal before the others.
 std::vector<TokenProbability> top_of(std::span<const float> logits, std::int64_t count, double normalizer) {
-  std::vector<std::int32_t> ids(logits.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i);
-  const auto end = ids.begin() + std::min<std::ptrdiff_t>(count, static_cast<std::ptrdiff_t>(ids.size()));
-  const auto logit = [&](std::int32_t id) { return logits[static_cast<std::size_t>(id)]; };
-  std::partial_sort(ids.begin(), end, ids.end(),
-                    [&](std::int32_t x, std::int32_t y) { return logit(x) != logit(y) ? logit(x) > logit(y) : x < y; });
+  const auto size = static_cast<std::size_t>(std::min(count, static_cast<std::int64_t>(logits.size())));
+  if (size == 0) return {};
+  const auto value = [&](std::int32_t id) {
+    const float logit = logits[static_cast<std::size_t>(id)];
+    return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
+  };
+  const auto precedes = [&](std::int32_t x, std::int32_t y) {
+    const float a = value(x), b = value(y);
+    return a != b ? a > b : x < y;
+  };
+  std::vector<std::int32_t> ids;  // a heap whose front is the least likely
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    if (ids.size() == size) {
+      if (!precedes(id, ids.front())) continue;
+      std::pop_heap(ids.begin(), ids.end(), precedes);
+      ids.pop_back();
+    }
+    ids.push_back(id);
+    std::push_heap(ids.begin(), ids.end(), precedes);
+  }
+  std::sort_heap(ids.begin(), ids.end(), precedes);
   std::vector<TokenProbability> top;
-  for (auto id = ids.begin(); id != end; ++id) top.push_back({*id, logit(*id) - normalizer});
+  for (const std::int32_t id : ids) top.push_back({id, logits[static_cast<std::size_t>(id)] - normalizer});
   return top;
 }
 
@@ -48,17 +71,31 @@ struct Engine::Sequence {
   SequenceRequest request;
   Sampler sampler;
   KvCache cache;
-  std::vector<std::int32_t> ids;  // prompt and what came after it; the cache holds the first of them
+  std::vector<std::int32_t> ids;  // to be read: prompt and what came after it; the cache holds the first of them
   bool started = false;           // its prompt is being read
+  std::vector<PromptToken> scores = {};
 
-  std::int64_t prompt_size() const { return static_cast<std::int64_t>(request.prompt.size()); }
+  // Tokens of the prompt that are read: of one that is only scored, all but the last.
+  std::int64_t prompt_size() const {
+    return static_cast<std::int64_t>(request.prompt.size()) - (request.max_tokens == 0 ? 1 : 0);
+  }
   std::int64_t pending() const { return static_cast<std::int64_t>(ids.size()) - cache.length(); }
   bool reads_prompt() const { return cache.length() < prompt_size(); }
+  std::int64_t score_width() const { return request.scores_prompt ? request.top_log_probabilities : -1; }
 };
 
 struct Engine::Kept {
   std::vector<std::int32_t> ids;
   KvCache cache;
+  std::vector<PromptToken> scores;
+  std::int64_t score_width;
+};
+
+// Row `row` of a step's output predicts the token `place` of its sequence: one of the prompt, or the next one.
+struct Engine::Row {
+  Sequence* sequence;
+  std::int64_t row;
+  std::size_t place;
 };
 
 Engine::Engine(const model::Transformer& model, const EngineOptions& options) : decoder_(model), options_(options) {
@@ -72,13 +109,17 @@ Engine::~Engine() = default;
 std::int64_t Engine::admit(SequenceRequest request) {
   const model::ModelConfig& config = decoder_.config();
   if (request.prompt.empty()) throw UsageError("the prompt is empty", "give at least one token");
-  if (static_cast<std::int64_t>(request.prompt.size()) > config.max_seq_len) {
+  const bool only_scores = request.max_tokens == 0 && request.scores_prompt && request.prompt.size() > 1;
+  if (static_cast<std::int64_t>(request.prompt.size()) > config.max_seq_len + (only_scores ? 1 : 0)) {
     throw UsageError(fmt::format("a prompt of {} tokens: this model's window has {} (max_seq_len)",
                                  request.prompt.size(), config.max_seq_len),
                      "shorten the prompt");
   }
-  if (request.max_tokens < 1) {
+  if (request.max_tokens < 1 && !only_scores) {
     throw UsageError(fmt::format("max_tokens: expected a number from 1, got {}", request.max_tokens));
+  }
+  if (request.scores_prompt && request.top_log_probabilities < 0) {
+    throw UsageError("a prompt can be scored only where log-probabilities are asked for");
   }
   for (std::size_t i = 0; i < request.prompt.size(); ++i) {
     if (request.prompt[i] >= 0 && request.prompt[i] < config.vocab_size) continue;
@@ -87,6 +128,7 @@ std::int64_t Engine::admit(SequenceRequest request) {
   }
   Sampler sampler(request.sampling, request.prompt);
   std::vector<std::int32_t> ids = request.prompt;
+  if (only_scores) ids.pop_back();
   sequences_.push_back(
       {next_number_, std::move(request), std::move(sampler), decoder_.make_cache(), std::move(ids), false});
   return next_number_++;
@@ -105,6 +147,7 @@ void Engine::remove(std::int64_t number) {
 bool Engine::waits_for_another(const Sequence& sequence) const {
   for (const Sequence& other : sequences_) {
     if (&other == &sequence || !other.started || !other.reads_prompt()) continue;
+    if (other.score_width() < sequence.score_width()) continue;
     const std::int64_t common =
         std::min(common_prefix(other.request.prompt, sequence.request.prompt), sequence.prompt_size() - 1);
     if (common - other.cache.length() >= kShortestShared) return true;
@@ -114,28 +157,43 @@ bool Engine::waits_for_another(const Sequence& sequence) const {
 
 void Engine::share_prefix(Sequence& sequence) {
   const KvCache* best = nullptr;
+  const std::vector<PromptToken>* best_scores = nullptr;
   std::int64_t longest = kShortestShared - 1;
-  const auto consider = [&](std::span<const std::int32_t> ids, const KvCache& cache) {
+  const auto consider = [&](const auto& other, std::int64_t score_width) {
+    std::int64_t common = common_prefix(other.ids, sequence.request.prompt);
+    if (sequence.request.scores_prompt) {
+      // What is not read is not scored: the other must have done it, and have the token behind in common too.
+      if (score_width < sequence.score_width()) return;
+      common = std::min(common - 1, static_cast<std::int64_t>(other.scores.size()));
+    }
     // The last token of the prompt is read in any case: its output is what the first new token comes from.
-    const std::int64_t common =
-        std::min({common_prefix(ids, sequence.request.prompt), cache.length(), sequence.prompt_size() - 1});
+    common = std::min({common, other.cache.length(), sequence.prompt_size() - 1});
     if (common <= longest) return;
     longest = common;
-    best = &cache;
+    best = &other.cache;
+    best_scores = &other.scores;
   };
   for (const Sequence& other : sequences_) {
-    if (&other != &sequence) consider(other.ids, other.cache);
+    if (&other != &sequence) consider(other, other.score_width());
   }
-  for (const Kept& kept : kept_) consider(kept.ids, kept.cache);
+  for (const Kept& kept : kept_) consider(kept, kept.score_width);
   if (best == nullptr) return;
   sequence.cache = best->fork(longest);
   statistics_.shared_tokens += longest;
+  if (!sequence.request.scores_prompt) return;
+  sequence.scores.assign(best_scores->begin(), best_scores->begin() + longest);
+  for (PromptToken& token : sequence.scores) {
+    if (token.top.size() > static_cast<std::size_t>(sequence.score_width())) {
+      token.top.resize(static_cast<std::size_t>(sequence.score_width()));
+    }
+  }
 }
 
 void Engine::keep(Sequence& sequence) {
   if (sequence.cache.length() < kShortestShared) return;
   sequence.ids.resize(static_cast<std::size_t>(sequence.cache.length()));
-  kept_.push_front({std::move(sequence.ids), std::move(sequence.cache)});
+  kept_.push_front(
+      {std::move(sequence.ids), std::move(sequence.cache), std::move(sequence.scores), sequence.score_width()});
   std::int64_t total = 0;
   for (auto kept = kept_.begin(); kept != kept_.end();) {
     total += kept->cache.length();
@@ -143,8 +201,36 @@ void Engine::keep(Sequence& sequence) {
   }
 }
 
+// Rows of prompts only, at most kMostLogitRows.
+void Engine::score_prompts(std::span<const Row> rows) {
+  std::vector<std::int64_t> numbers;
+  for (const Row& row : rows) {
+    numbers.push_back(row.row);
+    auto& scores = row.sequence->scores;
+    scores.resize(std::max(scores.size(), row.place));
+  }
+  const at::Tensor logits = decoder_.logits(numbers);
+  const std::int64_t V = logits.size(1);
+  const auto* data = logits.const_data_ptr<float>();
+  at::parallel_for(0, static_cast<std::int64_t>(rows.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const Row& row = rows[static_cast<std::size_t>(r)];
+      const std::span<const float> values(data + r * V, static_cast<std::size_t>(V));
+      const ops::cpu::RowMaximum maximum = ops::cpu::row_maximum(values.data(), V);
+      PromptToken& score = row.sequence->scores[row.place - 1];
+      score.log_probability =
+          values[static_cast<std::size_t>(row.sequence->request.prompt[row.place])] - maximum.log_sum_exp;
+      score.top = row.sequence->score_width() == 1
+                      ? std::vector<TokenProbability>{{static_cast<std::int32_t>(maximum.index),
+                                                       maximum.value - maximum.log_sum_exp}}
+                      : top_of(values, row.sequence->score_width(), maximum.log_sum_exp);
+    }
+  });
+}
+
 TokenEvent Engine::take_token(Sequence& sequence, std::span<float> logits) {
   TokenEvent event{.sequence = sequence.number};
+  if (static_cast<std::int64_t>(sequence.ids.size()) == sequence.prompt_size()) event.prompt = sequence.scores;
   const std::int64_t top = sequence.request.top_log_probabilities;
   double normalizer = 0;
   std::vector<float> untouched;
@@ -172,12 +258,13 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
   if (sequences_.empty()) return;
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Chunk> chunks;
-  std::vector<Sequence*> complete;  // sequences that get a token, with the row it comes from
-  std::vector<std::int64_t> rows;
+  std::vector<Row> prompt_rows, next_rows;
+  std::vector<Sequence*> scored;  // completely, and nothing follows
   std::int64_t row = 0, prompt_tokens = 0;
   for (Sequence& sequence : sequences_) {
     std::int64_t count = sequence.pending();
-    if (sequence.reads_prompt()) {
+    const bool reads_prompt = sequence.reads_prompt();
+    if (reads_prompt) {
       if (prompt_tokens >= options_.prefill_tokens) continue;
       if (!sequence.started) {
         if (waits_for_another(sequence)) continue;
@@ -192,35 +279,49 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
     }
     const auto first = static_cast<std::size_t>(sequence.cache.length());
     chunks.push_back({&sequence.cache, std::span(sequence.ids).subspan(first, static_cast<std::size_t>(count))});
+    if (reads_prompt && sequence.request.scores_prompt) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::size_t place = first + static_cast<std::size_t>(i) + 1;
+        if (place < sequence.request.prompt.size()) prompt_rows.push_back({&sequence, row + i, place});
+      }
+    }
     row += count;
-    if (count == sequence.pending()) {
-      complete.push_back(&sequence);
-      rows.push_back(row - 1);
+    if (count < sequence.pending()) continue;
+    if (sequence.request.max_tokens == 0) {
+      scored.push_back(&sequence);
+    } else {
+      next_rows.push_back({&sequence, row - 1, sequence.ids.size()});
     }
   }
   decoder_.append(chunks);
-  if (!rows.empty()) {
-    at::Tensor logits = decoder_.logits(rows);
+  for (std::size_t i = 0; i < prompt_rows.size(); i += kMostLogitRows) {
+    score_prompts(std::span(prompt_rows).subspan(i, std::min(kMostLogitRows, prompt_rows.size() - i)));
+  }
+  std::vector<TokenEvent> events;
+  if (!next_rows.empty()) {
+    std::vector<std::int64_t> numbers;
+    for (const Row& next : next_rows) numbers.push_back(next.row);
+    const at::Tensor logits = decoder_.logits(numbers);
     const auto V = static_cast<std::size_t>(logits.size(1));
     auto* data = logits.data_ptr<float>();
-    std::vector<TokenEvent> events;
-    for (std::size_t i = 0; i < complete.size(); ++i) {
-      events.push_back(take_token(*complete[i], std::span(data + i * V, V)));
+    for (std::size_t i = 0; i < next_rows.size(); ++i) {
+      events.push_back(take_token(*next_rows[i].sequence, std::span(data + i * V, V)));
       if (events.back().finish != FinishReason::none) remove(events.back().sequence);
     }
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (prompt_tokens == 0) {
-      statistics_.decode_seconds += seconds;
-      statistics_.decoded_tokens += static_cast<std::int64_t>(events.size());
-    } else {
-      statistics_.prefill_seconds += seconds;
-    }
-    statistics_.prompt_tokens += prompt_tokens;
-    for (const TokenEvent& event : events) on_token(event);
-    return;
+  }
+  for (Sequence* sequence : scored) {
+    events.push_back({.sequence = sequence->number, .id = -1, .finish = FinishReason::length, .prompt = sequence->scores});
+    remove(sequence->number);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (prompt_tokens == 0) {
+    statistics_.decode_seconds += seconds;
+    statistics_.decoded_tokens += static_cast<std::int64_t>(events.size());
+  } else {
+    statistics_.prefill_seconds += seconds;
   }
   statistics_.prompt_tokens += prompt_tokens;
-  statistics_.prefill_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (const TokenEvent& event : events) on_token(event);
 }
 
 }  // namespace crope::infer

@@ -10,6 +10,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "crope/infer/decoder.h"
@@ -30,11 +31,14 @@ const char* finish_reason_name(FinishReason reason);
 
 struct SequenceRequest {
   std::vector<std::int32_t> prompt;
-  std::int64_t max_tokens = 0;  // at least 1
+  std::int64_t max_tokens = 0;  // at least 1, or 0 to score the prompt alone
   SamplingOptions sampling;
   std::optional<std::int32_t> end_token;
   // Also report the log-probability of each token, and this many of the most likely ones. Below 0: neither.
   std::int64_t top_log_probabilities = -1;
+  // Also report those of the prompt. Then a prompt that nothing follows (max_tokens 0) may have one token more than the
+  // window: its last is predicted and never read.
+  bool scores_prompt = false;
 };
 
 struct TokenProbability {
@@ -42,13 +46,21 @@ struct TokenProbability {
   double log_probability;
 };
 
+// How likely a token of the prompt was at its place, before penalty and temperature.
+struct PromptToken {
+  double log_probability;
+  std::vector<TokenProbability> top;  // most likely first
+};
+
 // One token of one sequence.
 struct TokenEvent {
   std::int64_t sequence;
-  std::int32_t id;
+  std::int32_t id;  // -1 where none was asked for
   FinishReason finish = FinishReason::none;  // of the sequence, which is gone then
   std::optional<double> log_probability;     // before penalty and temperature
   std::vector<TokenProbability> top;         // most likely first
+  // With the first event of a sequence whose prompt was to be scored: its tokens from the second on.
+  std::vector<PromptToken> prompt = {};
 };
 
 struct EngineOptions {
@@ -95,9 +107,11 @@ class Engine {
  private:
   struct Sequence;
   struct Kept;
+  struct Row;
 
   void share_prefix(Sequence& sequence);
   bool waits_for_another(const Sequence& sequence) const;
+  void score_prompts(std::span<const Row> rows);
   TokenEvent take_token(Sequence& sequence, std::span<float> logits);
   void keep(Sequence& sequence);
 

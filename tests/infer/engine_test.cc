@@ -1,5 +1,7 @@
 #include "crope/infer/engine.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "crope/base/error.h"
@@ -178,6 +180,119 @@ TEST(Engine, LogProbabilitiesAreThoseOfTheModel) {
     }
   });
   EXPECT_EQ(events, 1);
+}
+
+// log p(ids[t] | ids[0..t-1]) for all t from 1 on, and the most likely tokens there.
+void expect_scores(const model::Transformer& model, const Ids& ids, std::size_t top,
+                   const std::vector<PromptToken>& scores, const std::string& what) {
+  ASSERT_EQ(scores.size(), ids.size() - 1) << what;
+  const Ids read(ids.begin(), ids.end() - 1);
+  const at::Tensor expected = at::log_softmax(test::uncached_logits(model, read).to(at::kDouble), -1);
+  for (std::int64_t t = 0; t < static_cast<std::int64_t>(scores.size()); ++t) {
+    const PromptToken& score = scores[static_cast<std::size_t>(t)];
+    EXPECT_NEAR(score.log_probability, expected[t][ids[static_cast<std::size_t>(t) + 1]].item<double>(), 1e-4)
+        << what << ", token " << t + 1;
+    ASSERT_EQ(score.top.size(), top) << what;
+    for (std::size_t i = 0; i < top; ++i) {
+      EXPECT_NEAR(score.top[i].log_probability, expected[t][score.top[i].id].item<double>(), 1e-4);
+      if (i > 0) EXPECT_GE(score.top[i - 1].log_probability, score.top[i].log_probability);
+      if (score.top[i].id == ids[static_cast<std::size_t>(t) + 1]) {
+        EXPECT_EQ(score.top[i].log_probability, score.log_probability) << "the same number in both places";
+      }
+    }
+  }
+}
+
+TEST(Engine, PromptsAreScored) {
+  const model::Transformer model = small_model(model::Variant::crope_all, 64);
+  for (const std::int64_t piece : {5, 1000}) {
+    for (const std::int64_t top : {0, 1, 3}) {
+      Engine engine(model, {.prefill_tokens = piece});
+      const Ids beginning = draw_ids(1, 20);
+      std::map<std::int64_t, Ids> prompts;
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        Ids prompt = beginning;
+        for (const std::int32_t id : draw_ids(10 + i, 3 + i)) prompt.push_back(id);
+        SequenceRequest request{.prompt = prompt, .max_tokens = i % 2 == 0 ? 1 : 0};
+        request.top_log_probabilities = top;
+        request.scores_prompt = true;
+        prompts[engine.admit(request)] = prompt;
+      }
+      // One that is decoded meanwhile, and one that begins alike but wants no scores.
+      const std::int64_t stream = engine.admit({.prompt = draw_ids(2, 9), .max_tokens = 12});
+      const std::int64_t alike = engine.admit({.prompt = beginning, .max_tokens = 3});
+      std::map<std::int64_t, Ids> others;
+      for (int steps = 0; !engine.idle(); ++steps) {
+        ASSERT_LT(steps, 1000);
+        engine.step([&](const TokenEvent& event) {
+          if (!prompts.contains(event.sequence)) {
+            others[event.sequence].push_back(event.id);
+            EXPECT_TRUE(event.prompt.empty());
+            return;
+          }
+          const Ids& prompt = prompts.at(event.sequence);
+          expect_scores(model, prompt, static_cast<std::size_t>(top), event.prompt, fmt::format("piece {}", piece));
+          EXPECT_EQ(event.finish, FinishReason::length);
+          const bool generates = event.sequence % 2 == 0;
+          EXPECT_EQ(event.id, generates ? expected_greedy(model, prompt, 1)[0] : -1);
+          EXPECT_EQ(event.log_probability.has_value(), generates);
+        });
+      }
+      EXPECT_EQ(others[stream], expected_greedy(model, draw_ids(2, 9), 12));
+      EXPECT_EQ(others[alike], expected_greedy(model, beginning, 3));
+      EXPECT_GE(engine.statistics().shared_tokens, 3 * 19) << "what was scored is shared";
+    }
+  }
+}
+
+TEST(Engine, ScoresOfOthersAreTakenOnlyWhereTheyAreWideEnough) {
+  const model::Transformer model = small_model(model::Variant::rope, 64);
+  const Ids prompt = draw_ids(1, 30);
+  Engine engine(model, {});
+  const auto run_scored = [&](std::int64_t top) {
+    SequenceRequest request{.prompt = prompt, .max_tokens = 1};
+    request.top_log_probabilities = top;
+    request.scores_prompt = true;
+    engine.admit(std::move(request));
+    const std::int64_t before = engine.statistics().shared_tokens;
+    while (!engine.idle()) {
+      engine.step([&](const TokenEvent& event) {
+        expect_scores(model, prompt, static_cast<std::size_t>(top), event.prompt, fmt::format("top {}", top));
+      });
+    }
+    return engine.statistics().shared_tokens - before;
+  };
+  engine.admit({.prompt = prompt, .max_tokens = 2});
+  run(engine);
+  EXPECT_EQ(run_scored(2), 0) << "the first was not scored";
+  EXPECT_EQ(run_scored(2), 29);
+  EXPECT_EQ(run_scored(1), 29);
+  EXPECT_EQ(run_scored(4), 0);
+}
+
+TEST(Engine, AScoredPromptMayHaveOneTokenMoreThanTheWindow) {
+  const model::Transformer model = small_model(model::Variant::rope, 24);
+  const Ids prompt = draw_ids(1, 25);
+  Engine engine(model, {.prefill_tokens = 7});
+  SequenceRequest request{.prompt = prompt, .max_tokens = 0};
+  request.top_log_probabilities = 1;
+  request.scores_prompt = true;
+  engine.admit(request);
+  int events = 0;
+  while (!engine.idle()) {
+    engine.step([&](const TokenEvent& event) {
+      ++events;
+      expect_scores(model, prompt, 1, event.prompt, "25 tokens");
+    });
+  }
+  EXPECT_EQ(events, 1);
+  request.prompt.push_back(1);
+  EXPECT_THROW(engine.admit(request), UsageError);
+  request.prompt = {3};
+  EXPECT_THROW(engine.admit(request), UsageError) << "nothing to score";
+  request.prompt = prompt;
+  request.max_tokens = 1;
+  EXPECT_THROW(engine.admit(request), UsageError) << "no room for what follows";
 }
 
 TEST(Engine, BadRequestsAreNamed) {

@@ -1,0 +1,94 @@
+// What the server answers: every route, from the request to the answer. Knows no sockets.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "crope/model/transformer.h"
+#include "crope/serve/api_key.h"
+#include "crope/serve/completion_run.h"
+#include "crope/serve/http_message.h"
+#include "crope/serve/inference_thread.h"
+#include "crope/serve/metrics.h"
+#include "crope/serve/run_view.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::serve {
+
+struct LoadedModel {
+  model::Transformer model;
+  std::optional<text::Tokenizer> tokenizer;
+  std::optional<std::int32_t> end_token;
+  std::optional<std::int32_t> begin_token;
+  std::filesystem::path dir;  // as the user named it: a model or a run
+  std::string precision = "fp32";
+};
+
+struct ApiOptions {
+  std::string name = "crope";  // of the model, in answers
+  std::optional<ApiKey> key;   // without one everybody is served
+  InferenceOptions inference = {};
+  std::chrono::milliseconds request_time{600'000};  // from a request for completions to its last token
+  std::int64_t max_choices = 256;                   // of one request
+};
+
+// Called by any number of threads at once.
+class Api {
+ public:
+  // The model must outlive it.
+  Api(const LoadedModel& model, ApiOptions options);
+
+  // Never throws. A stream has to be written while the Api lives.
+  HttpResponse answer(const HttpRequest& request);
+
+  // Requests for completions are refused from now on (503), the others go on.
+  void drain() { inference_.stop_admitting(); }
+
+  // Where /metrics finds the number of connections.
+  void count_connections_by(std::function<Connections::Counts()> counts) { connection_counts_ = std::move(counts); }
+
+ private:
+  struct Route;
+  struct Progress;
+
+  static const Route* find_route(const std::string& method, const std::string& path);
+  static std::string allowed_methods(const std::string& path);
+
+  HttpResponse dispatch(const HttpRequest& request, const Route*& route);
+  RequestContext request_context() const;
+
+  HttpResponse page(const HttpRequest&);
+  HttpResponse health(const HttpRequest&);
+  HttpResponse metrics(const HttpRequest&);
+  HttpResponse description(const HttpRequest&);
+  HttpResponse models(const HttpRequest&);
+  HttpResponse tokenizer_info(const HttpRequest&);
+  HttpResponse tokenize(const HttpRequest& request);
+  HttpResponse detokenize(const HttpRequest& request);
+  HttpResponse completions(const HttpRequest& request);
+  HttpResponse chat_completions(const HttpRequest& request);
+  HttpResponse model_info(const HttpRequest&);
+  HttpResponse attention(const HttpRequest& request);
+  HttpResponse run_losses(const HttpRequest& request);
+
+  HttpResponse complete(const HttpRequest& http, const CompletionRequest& request);
+  HttpResponse whole_answer(const HttpRequest& http, Progress& progress);
+  void stream_answer(const HttpRequest& http, Progress& progress, const HttpResponse::Write& write);
+  std::vector<ChoicePiece> next_pieces(Progress& progress, const std::function<bool()>& is_there);
+
+  const text::Tokenizer* tokenizer() const { return model_.tokenizer ? &*model_.tokenizer : nullptr; }
+
+  const LoadedModel& model_;
+  const ApiOptions options_;
+  const std::int64_t created_;  // Unix time
+  Metrics metrics_;
+  RunView run_;
+  std::function<Connections::Counts()> connection_counts_ = [] { return Connections::Counts{}; };
+  InferenceThread inference_;
+};
+
+}  // namespace crope::serve

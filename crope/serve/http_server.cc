@@ -1,0 +1,221 @@
+#include "crope/serve/http_server.h"
+
+#include <fmt/format.h>
+#include <httplib.h>
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "crope/serve/api_error.h"
+
+namespace crope::serve {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr const char* kEveryPath = "/";
+
+// What the library reads and writes is a Connection. Nothing in it waits for more than the connection's limits.
+class ConnectionStream : public httplib::Stream {
+ public:
+  explicit ConnectionStream(Connection& connection) : connection_(connection) {}
+
+  bool is_readable() const override { return true; }
+  bool is_writable() const override { return !connection_.is_gone(); }
+  ssize_t read(char* data, std::size_t size) override { return connection_.read(data, size); }
+  ssize_t write(const char* data, std::size_t size) override {
+    return connection_.write({data, size}) ? static_cast<ssize_t>(size) : -1;
+  }
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  // The library only looks whether select() could take it, and it never selects.
+  socket_t socket() const override { return 0; }
+
+ private:
+  Connection& connection_;
+};
+
+HttpRequest to_request(const httplib::Request& request) {
+  HttpRequest result{.method = request.method,
+                     .path = request.target.substr(0, request.target.find_first_of("?#")),
+                     .authorization = request.get_header_value("Authorization"),
+                     .body = request.body};
+  for (const auto& [name, value] : request.params) result.parameters.emplace(name, value);
+  return result;
+}
+
+std::string error_body(int status, const std::string& message) {
+  return to_text(error_json(ApiError(status, message)));
+}
+
+std::string plain_message(int status) {
+  switch (status) {
+    case 400:
+      return "this is not a request that HTTP knows, or its body was cut off";
+    case 413:
+      return "the body is too large";
+    case 414:
+      return "the path is too long";
+    case 416:
+      return "ranges are not supported";
+    default:
+      return "the request cannot be answered";
+  }
+}
+
+void refuse(Connection& connection, const Frame& frame) {
+  const std::string body = error_body(frame.status, frame.message);
+  connection.write(fmt::format("HTTP/1.1 {} Refused\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                               "Content-Length: {}\r\n\r\n{}",
+                               frame.status, body.size(), body));
+}
+
+// Connections are accepted by the library's loop and handed over at once.
+class HandOver : public httplib::TaskQueue {
+ public:
+  void enqueue(std::function<void()> work) override { work(); }
+  void shutdown() override {}
+};
+
+}  // namespace
+
+// Not in the namespace without a name: State has one.
+class Library : public httplib::Server {
+ public:
+  explicit Library(Api& api) : api_(api) {
+    new_task_queue = [] { return new HandOver; };
+    set_tcp_nodelay(true);
+    // A port that another process listens on is an error: no SO_REUSEPORT.
+    set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    const Handler handler = [this](const httplib::Request& request, httplib::Response& response) {
+      answer(request, response);
+    };
+    Get(kEveryPath, handler).Post(kEveryPath, handler).Put(kEveryPath, handler).Patch(kEveryPath, handler);
+    Delete(kEveryPath, handler).Options(kEveryPath, handler);
+    set_error_handler(Handler([](const httplib::Request&, httplib::Response& response) {
+      if (!response.body.empty()) return;
+      response.set_content(error_body(response.status, plain_message(response.status)), "application/json");
+    }));
+    set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
+      response.status = 500;
+      response.set_content(error_body(500, "the server failed to answer this request"), "application/json");
+    });
+  }
+
+  void listen_on(const std::string& host, int port) {
+    const bool bound = port == 0 ? (port_ = bind_to_any_port(host)) > 0 : bind_to_port(host, port_ = port);
+    // The library's own backlog is five.
+    if (!bound || ::listen(svr_sock_, kBacklog) != 0) {
+      throw Error(fmt::format("cannot listen on {} port {}", host, port),
+                  "another program may be using the port, or the address may not be one of this machine");
+    }
+  }
+
+  int port() const { return port_; }
+
+  void hand_over_to(Connections& connections) { connections_ = &connections; }
+
+  // Whether the connection may be used again.
+  bool serve(Connection& connection) {
+    if (connection.frame().state == Frame::State::refused) {
+      refuse(connection, connection.frame());
+      return false;
+    }
+    // What was not collected before may not be read to its end.
+    const bool is_streamed = connection.frame().state == Frame::State::streamed;
+    ConnectionStream stream(connection);
+    bool closes = false;
+    const bool written = process_request(stream, is_streamed, closes, [&](httplib::Request& request) {
+      // Paths are words to us and regular expressions to the library: all of them are one to it.
+      request.path = kEveryPath;
+      // No parts and no compression: answers are small, and proxies do both.
+      request.ranges.clear();
+      request.headers.erase("Range");
+      request.headers.erase("Accept-Encoding");
+      // The one way from here to the handler that the library has: a function meant for clients.
+      request.progress = [&connection](std::uint64_t asks_for_open, std::uint64_t) {
+        return asks_for_open != 0 ? connection.is_open() : connection.is_gone();
+      };
+    });
+    return written && !closes && !is_streamed;
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    connections_->adopt(socket);
+    return true;
+  }
+
+  void answer(const httplib::Request& request, httplib::Response& response) {
+    HttpRequest http = to_request(request);
+    const httplib::Progress ask = request.progress;
+    http.is_open = [ask] { return ask(1, 0); };
+    http.is_gone = [ask] { return ask(0, 0); };
+    HttpResponse result = api_.answer(http);
+    response.status = result.status;
+    for (const auto& [name, value] : result.headers) response.set_header(name, value);
+    if (!result.stream) {
+      response.set_content(result.body, result.type);
+      return;
+    }
+    response.set_chunked_content_provider(
+        result.type, [stream = std::move(result.stream)](std::size_t, httplib::DataSink& sink) {
+          stream([&](std::string_view bytes) { return sink.write(bytes.data(), bytes.size()); });
+          sink.done();
+          return true;
+        });
+  }
+
+  Api& api_;
+  Connections* connections_ = nullptr;
+  int port_ = 0;
+};
+
+struct HttpServer::State {
+  Api& api;
+  Library library;
+  std::unique_ptr<Connections> connections;
+  std::thread accepting;
+
+  explicit State(Api& served) : api(served), library(served) {}
+};
+
+HttpServer::HttpServer(Api& api, const HttpOptions& options) : state_(std::make_unique<State>(api)) {
+  State& state = *state_;
+  state.library.listen_on(options.host, options.port);
+  state.connections = std::make_unique<Connections>(
+      options.connections, [&state](Connection& connection) { return state.library.serve(connection); });
+  state.library.hand_over_to(*state.connections);
+  api.count_connections_by([&state] { return state.connections->counts(); });
+  state.accepting = std::thread([&state] { state.library.listen_after_bind(); });
+}
+
+HttpServer::~HttpServer() {
+  state_->connections->abandon();
+  // The library may not have begun to accept: it would not see that it is to stop.
+  while (!state_->library.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  state_->library.stop();
+  state_->accepting.join();
+  state_->api.count_connections_by([] { return Connections::Counts{}; });
+  state_->connections.reset();
+}
+
+int HttpServer::port() const {
+  return state_->library.port();
+}
+
+bool HttpServer::drain(std::chrono::milliseconds time) {
+  state_->api.drain();
+  state_->connections->drain();
+  // The library's loop goes on: it would break off streams otherwise. What it accepts is closed.
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (state_->connections->counts().answering > 0) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+}  // namespace crope::serve

@@ -1,0 +1,65 @@
+// Requests of OpenAI's API: JSON to plain data, checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crope/base/json.h"
+#include "crope/infer/sampler.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::serve {
+
+// What requests are checked against.
+struct RequestContext {
+  std::int64_t vocab_size = 0;
+  std::int64_t window = 0;                     // max_seq_len
+  const text::Tokenizer* tokenizer = nullptr;  // may be null: then only token ids are understood
+  std::optional<std::int32_t> begin_token;     // what an empty prompt is
+  std::int64_t max_choices = 256;              // prompts times n
+  std::uint64_t seed = 0;                      // of a request that has none
+};
+
+struct Prompt {
+  std::vector<std::int32_t> ids;  // at least one
+  std::string text;               // as it came, or of the ids; "" without a tokenizer
+};
+
+struct CompletionRequest {
+  std::vector<Prompt> prompts;  // at least one
+  std::int64_t n = 1;           // answers to each
+  std::int64_t max_tokens = 16;
+  infer::SamplingOptions sampling = {.temperature = 1};
+  std::vector<std::string> stop;
+  std::int64_t logprobs = -1;  // how many of the most likely tokens are reported beside each; below 0: nothing is
+  bool echo = false;
+  bool ignore_eos = false;
+  bool stream = false;
+  bool include_usage = false;     // at the end of a stream
+  bool return_token_ids = false;  // an extension: ids beside texts
+  bool is_chat = false;
+};
+
+inline constexpr std::int64_t kMostLogprobs = 20;
+
+// The body of /v1/completions. Null is as good as absent; fields that we do not know are passed over, and those that
+// would change the answer but are not supported are refused. Special tokens in a prompt count as such.
+// Throws ApiError with status 400, naming the field.
+CompletionRequest completion_request(const Json& body, const RequestContext& context);
+
+// The body of /v1/chat/completions: one prompt by chat_template, in which special tokens are ordinary text.
+CompletionRequest chat_request(const Json& body, const RequestContext& context);
+
+// The body of /tokenize, {"prompt": text, "add_special_tokens": ignored}: its ids, with special tokens.
+std::vector<std::int32_t> tokenize_request(const Json& body, const RequestContext& context);
+
+// The body of /detokenize, {"tokens": ids}. All are tokens of the tokenizer.
+std::vector<std::int32_t> detokenize_request(const Json& body, const RequestContext& context);
+
+// A body of JSON that is an object. Throws ApiError with status 400.
+Json parse_body(std::string_view body);
+
+}  // namespace crope::serve
