@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "crope/base/error.h"
-#include "crope/infer/text_stream.h"
 #include "crope/ops/rms_norm.h"
+#include "crope/serve/openai_response.h"
 
 namespace crope::serve {
 namespace {
@@ -75,20 +75,6 @@ Tensor imaginary_products(const Tensor& q, const Tensor& k) {
 
 Tensor visible(const Tensor& x) {
   return x.tril().to(at::kCPU, at::kFloat).contiguous();
-}
-
-// A token's bytes as text: what is no UTF-8 is spelled out.
-std::string shown_token(std::string_view bytes) {
-  std::string shown;
-  while (!bytes.empty()) {
-    const std::size_t valid = infer::valid_utf8_length(bytes);
-    shown += bytes.substr(0, valid);
-    bytes.remove_prefix(valid);
-    if (bytes.empty()) break;
-    shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(bytes.front()));
-    bytes.remove_prefix(1);
-  }
-  return shown;
 }
 
 Json rows_json(const Tensor& matrix) {
@@ -157,9 +143,7 @@ Json attention_json(const AttentionView& view, const AttentionRequest& request, 
                {"ids", request.ids}};
   if (tokenizer != nullptr) {
     Json tokens = Json::array();
-    for (const std::int32_t id : request.ids) {
-      tokens.push_back(id < tokenizer->vocab_size() ? shown_token(tokenizer->token_bytes(id)) : fmt::format("#{}", id));
-    }
+    for (const std::int32_t id : request.ids) tokens.push_back(token_name(id, tokenizer));
     json["tokens"] = std::move(tokens);
   }
   json["weights"] = rows_json(view.weights);

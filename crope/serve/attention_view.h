@@ -51,7 +51,7 @@ AttentionView attention_view(const model::Transformer& model, const AttentionReq
 
 // {"layer", "head", "complex", "text_tokens", "ids": [T], "tokens": [T], "weights", "scores"} and, of a complex head,
 // {"magnitude", "phase", "content_magnitude", "content_phase"}: lists of rows, row m with its m + 1 visible keys, rounded
-// to five digits after the point. "tokens" (valid UTF-8; bytes that are not are written \xNN) is left out without a tokenizer.
+// to five digits after the point. "tokens" are names as in openai_response.h, left out without a tokenizer.
 Json attention_json(const AttentionView& view, const AttentionRequest& request, const text::Tokenizer* tokenizer);
 
 }  // namespace crope::serve

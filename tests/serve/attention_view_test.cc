@@ -216,7 +216,7 @@ TEST(AttentionJson, TokensAreValidText) {
   AttentionView view;
   view.weights = view.scores = at::zeros({3, 3});
   const Json json = attention_json(view, request, &tokenizer);
-  EXPECT_EQ(json["tokens"].dump(), R"(["a","\\xC3","\\xA9"])");
+  EXPECT_EQ(json["tokens"].dump(), R"(["a","bytes:\\xc3","bytes:\\xa9"])");
 }
 
 }  // namespace

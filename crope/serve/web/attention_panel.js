@@ -116,9 +116,10 @@ class AttentionPanel {
     const ticks = weight ? ["0", "0.06", "0.25", "0.56", "1"] : ["\u2212180\u00b0", "\u221290\u00b0", "0\u00b0", "90\u00b0", "180\u00b0"];
     byId("attention-legend").replaceChildren(
       element("span", {}, weight ? "weight" : "phase"), strip,
-      element("div", { class: "ticks" }, ticks.map((tick) => element("span", {}, tick))),
-      element("p", {}, weight ? "Rows are queries, columns are keys; each row adds up to 1."
-        : (this.colour === "phase" ? "Score = magnitude \u00d7 cos(phase): 0\u00b0 attracts, 180\u00b0 repels. " : "As it would be if both tokens stood at one place. ") + (isDark() ? "Dark" : "Pale") + " where the magnitude is small."));
+      element("div", { class: "ticks" }, ticks.map((tick) => element("span", {}, tick))));
+    byId("attention-reading").textContent = weight ? "Rows are queries, columns are keys; each row adds up to 1."
+      : (this.colour === "phase" ? "Score = magnitude \u00d7 cos(phase): 0\u00b0 attracts, 180\u00b0 repels. " : "As it would be if both tokens stood at one place. ")
+        + (isDark() ? "Dark" : "Pale") + " where the magnitude is small.";
   }
 
   selectQuery(query) { this.select(query, this.strongestKey(query)); }
