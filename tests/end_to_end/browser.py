@@ -18,13 +18,14 @@ def find_chromium():
 
 
 class Browser:
-    """One browser with one page. What the page complains of is in `complaints`."""
+    """One browser with one page. What the page complains of is in `complaints`, what it asks for in `requests`."""
 
     FLAGS = ("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
              "--disable-component-update --disable-sync --remote-debugging-pipe").split()
 
     def __init__(self):
         self.complaints = []
+        self.requests = []  # addresses
         self._number = 0
         self._session = None
         self._waiting = b""
@@ -100,6 +101,8 @@ class Browser:
             self.complaints.append(details.get("exception", {}).get("description", details["text"]))
         elif method == "Runtime.consoleAPICalled" and given["type"] in ("error", "warning", "assert"):
             self.complaints.append(" ".join(str(a.get("value", a.get("description"))) for a in given["args"]))
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(given["request"]["url"])
         elif method == "Log.entryAdded" and given["entry"]["level"] in ("error", "warning"):
             self.complaints.append(given["entry"]["text"] + " " + given["entry"].get("url", ""))
 
