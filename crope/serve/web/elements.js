@@ -54,8 +54,9 @@ function percent(p) {
   return (100 * p).toFixed(p < 0.01 ? 2 : 1) + "%";
 }
 
-const signed = (x, digits) => (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(digits);
-const minus = (x, digits) => (x < 0 ? "\u2212" : "") + Math.abs(x).toFixed(digits);
+// With a true minus sign; what rounds to zero has none.
+const minus = (x, digits) => (Number(x.toFixed(digits)) < 0 ? "\u2212" : "") + Math.abs(x).toFixed(digits);
+const signed = (x, digits) => (Number(x.toFixed(digits)) > 0 ? "+" : "") + minus(x, digits);
 
 // What the browser remembers of this page. It may be switched off there.
 function remember(name, value) {

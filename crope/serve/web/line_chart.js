@@ -16,7 +16,7 @@ function logTicks(low, high, count) {
   const ticks = [];
   const decades = Math.log10(high / low);
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) {
-    for (const n of decades > 3 ? [1] : [1, 2, 5]) {
+    for (const n of decades > 3 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8]) {
       const tick = Number((n * 10 ** power).toPrecision(12));
       if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
     }
