@@ -1,196 +1,313 @@
 #!/usr/bin/env python3
-"""One training step of ours beside PyTorch's, in one run: forward + backward, optimiser, whole step, peak memory.
+"""A training step of ours beside PyTorch's, in one run: forward + backward, optimiser, whole step, memory.
 
-    .deps/venv/bin/python bench/compare_pytorch.py                     paper size, 2 x 512 tokens
+    .deps/venv/bin/python bench/compare_pytorch.py                     paper size, 2 x 512 tokens: about 25 minutes
     .deps/venv/bin/python bench/compare_pytorch.py --size small        4 layers, 256 wide, 16 x 256 tokens
-    .deps/venv/bin/python bench/compare_pytorch.py --json
+    .deps/venv/bin/python bench/compare_pytorch.py --parts eager,optimizer --keep figures.json
 
-Every measurement is a process of its own, so that each has its own peak of memory; the sides take turns, round by
-round, and medians are compared. PyTorch is measured eager and compiled, with torch.optim.Muon and with an fp32 Muon;
-the better of each pair is what counts.
+Every side of every variant is a process of its own that does one piece of work when it is asked to. The sides take turns,
+piece by piece, and medians are compared. PyTorch is measured eager and compiled, with torch.optim.Muon and with an fp32
+Muon; its better one counts. Parts:
+
+    eager      forward + backward of ours, both variants, beside PyTorch eager
+    compile    the same beside torch.compile, which takes a minute and more to compile
+    optimizer  Muon + AdamW; the peak of memory over whole steps
+    long       whole steps of ours on 4,096 tokens
+    linear     block_linear beside a dense linear layer (ops_bench)
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
-import random
 import statistics
-import struct
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Shape, rows of a batch, tokens of a row. The same as in bench/step_bench.cc.
 SIZES = {
     "paper": ({"num_layers": 16, "num_heads": 8, "d_model": 1024, "d_ff": 1024, "vocab_size": 50304}, 2, 512),
     "small": ({"num_layers": 4, "num_heads": 4, "d_model": 256, "d_ff": 512, "vocab_size": 4096}, 16, 256),
 }
 FIXED = {"rope_theta": 5000.0, "norm_eps": 1e-6, "max_seq_len": 512}
+PARTS = ["eager", "compile", "optimizer", "long", "linear"]
+LONG_TOKENS = 4096
 
 
-def peak_memory():
+def status_bytes(field):
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(field):
             return int(line.split()[1]) * 1024
     return 0
 
 
-def median_seconds(work, repetitions, limit=20.0):
-    times = []
-    while len(times) < repetitions and (not times or sum(times) < limit):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def pytorch_worker(mode, size, variant, threads, repetitions):
-    """One process of PyTorch: prints its figures as JSON."""
+def pytorch_worker(mode, size, variant, threads):
+    """One process of PyTorch: a command a line in, a line of JSON out."""
     import torch
 
     import pytorch_model
 
     torch.set_num_threads(threads)
+    before = status_bytes("VmRSS:")
     shape, rows, T = SIZES[size]
     config = {**shape, **FIXED, "variant": variant}
     model = pytorch_model.random_decoder(config)
     tokens = torch.randint(config["vocab_size"], (rows, T + 1))
     forward = torch.compile(model) if mode == "compile" else model
+    optimizers = {}
 
     def gradients():
         model.zero_grad(set_to_none=True)
         forward(tokens).backward()
 
-    start = time.perf_counter()
-    gradients()
-    result = {"first_s": time.perf_counter() - start}
-    gradients()
-    result["forward_backward_s"] = median_seconds(gradients, repetitions)
-    adamw = pytorch_model.adamw(model)
-    muon = pytorch_model.Fp32Muon(model)
+    def update(name):
+        if not optimizers:
+            optimizers["adamw"] = pytorch_model.adamw(model)
+            optimizers["fp32"] = pytorch_model.Fp32Muon(model)
+        if name == "stock" and "stock" not in optimizers:
+            matrices = pytorch_model.hidden_matrices(model)
+            optimizers["stock"] = torch.optim.Muon(matrices, lr=2e-3, adjust_lr_fn="match_rms_adamw")
+        start = time.perf_counter()
+        optimizers[name].step()
+        optimizers["adamw"].step()
+        return time.perf_counter() - start
 
-    def update():
-        muon.step()
-        adamw.step()
+    def lasting():
+        """Weights, gradients and the state of fp32 Muon and AdamW."""
+        parameters = sum(p.nbytes for p in model.parameters())
+        matrices = sum(p.nbytes for p in pytorch_model.hidden_matrices(model))
+        return 2 * parameters + matrices + 2 * (parameters - matrices)
 
-    update()
-    result["fp32_muon_s"] = median_seconds(update, repetitions)
-    result["peak_memory"] = peak_memory()
-    if mode == "eager":  # the optimiser does not depend on how the model is run
-        stock = torch.optim.Muon(pytorch_model.hidden_matrices(model), lr=2e-3, adjust_lr_fn="match_rms_adamw")
-
-        def stock_update():
-            stock.step()
-            adamw.step()
-
-        result["torch_muon_s"] = median_seconds(stock_update, repetitions)
-    print(json.dumps(result))
-
-
-def run_pytorch(mode, args, variant):
-    command = [sys.executable, __file__, "--worker", mode, "--size", args.size, "--variants", variant,
-               "--threads", str(args.threads), "--repetitions", str(args.repetitions)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
-
-
-def run_ours(args, variant, data):
-    shape, rows, T = SIZES[args.size]
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in shape.items()]
-    with tempfile.TemporaryDirectory() as out:
-        command = [args.program, "train", "--dry-run", "--json", "--data", data, "--out", f"{out}/run", "--variant", variant,
-                   f"--seq-len={T}", f"--batch-size={rows}", f"--micro-batch-size={rows}", f"--threads={args.threads}",
-                   "--precision=fp32", *flags]
-        text = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ}).stdout
-    run = json.loads(text)
-    return {"forward_backward_s": run["seconds_per_step"] - run["optimizer_seconds"], "optimizer_s": run["optimizer_seconds"],
-            "peak_memory": run["memory"], "gemm_share": run["gemm_share"]}
+    for command in map(str.strip, sys.stdin):
+        if command == "gradients":
+            start = time.perf_counter()
+            gradients()
+            answer = {"seconds": time.perf_counter() - start}
+        elif command == "update":
+            answer = {"seconds": update("fp32")}
+        elif command == "stock_update":
+            answer = {"seconds": update("stock")}
+        else:
+            answer = {"peak": status_bytes("VmHWM:"), "before": before, "lasting": lasting()}
+        print(json.dumps(answer), flush=True)
 
 
-def write_random_shard(path, vocab_size, count):
-    chooser = random.Random(1)
-    header = struct.pack("<256i", 20240520, 1, count, *[0] * 253)
-    path.write_bytes(header + struct.pack(f"<{count}H", *(chooser.randrange(vocab_size) for _ in range(count))))
+class Side:
+    """A process that works when it is asked to."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.process.args[0]} ended early, status {self.process.wait()}")
+        time.sleep(0.25)  # threads that wait for more work by spinning give up by then
+        return json.loads(line)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
 
 
-def median_of(rounds):
-    return {key: statistics.median(each[key] for each in rounds) for key in rounds[0]}
+def ours(args, variant, *flags):
+    return Side([args.step_bench, args.size, variant, "--serve", "--threads", str(args.threads), *flags])
 
 
-def compare(args, variant, data):
-    rounds = {"ours": [], "eager": [], "compile": []}
-    for number in range(args.rounds):
-        print(f"{variant}: round {number + 1} of {args.rounds}", file=sys.stderr, flush=True)
-        rounds["ours"].append(run_ours(args, variant, data))
-        rounds["eager"].append(run_pytorch("eager", args, variant))
-        if not args.no_compile and number < max(1, args.rounds // 2):  # compiling takes minutes
-            rounds["compile"].append(run_pytorch("compile", args, variant))
-    ours, eager = median_of(rounds["ours"]), median_of(rounds["eager"])
-    compiled = median_of(rounds["compile"]) if rounds["compile"] else None
-    forward = min(x["forward_backward_s"] for x in (eager, compiled) if x)
-    optimizer = min(eager["fp32_muon_s"], eager["torch_muon_s"])
-    return {
-        "variant": variant,
-        "ours": ours,
-        "pytorch_eager": eager,
-        "pytorch_compile": compiled,
-        "ratios": {
-            "forward_backward": forward / ours["forward_backward_s"],
-            "optimizer_against_torch_muon": eager["torch_muon_s"] / ours["optimizer_s"],
-            "optimizer_against_fp32_muon": eager["fp32_muon_s"] / ours["optimizer_s"],
-            "step": (forward + optimizer) / (ours["forward_backward_s"] + ours["optimizer_s"]),
-            "peak_memory": eager["peak_memory"] / ours["peak_memory"],
-        },
-    }
+def pytorch(args, variant, mode):
+    return Side([sys.executable, __file__, "--worker", mode, "--size", args.size, "--variants", variant, "--threads",
+                 str(args.threads)])
 
 
-def print_table(results):
-    print(f"{'':<34}" + "".join(f"{result['variant']:>16}" for result in results))
+def say(text):
+    print(text, file=sys.stderr, flush=True)
 
-    def row(name, value, form="{:.3f}"):
-        cells = []
-        for result in results:
-            try:
-                cells.append(form.format(value(result)))
-            except TypeError:  # not measured
-                cells.append("-")
-        print(f"{name:<34}" + "".join(f"{cell:>16}" for cell in cells))
 
-    row("ours: forward + backward, s", lambda r: r["ours"]["forward_backward_s"])
-    row("PyTorch eager, s", lambda r: r["pytorch_eager"]["forward_backward_s"])
-    row("PyTorch compiled, s", lambda r: r["pytorch_compile"]["forward_backward_s"])
-    row("ours: Muon + AdamW, s", lambda r: r["ours"]["optimizer_s"])
-    row("torch.optim.Muon + AdamW, s", lambda r: r["pytorch_eager"]["torch_muon_s"])
-    row("fp32 Muon in PyTorch + AdamW, s", lambda r: r["pytorch_eager"]["fp32_muon_s"])
-    row("ours: peak memory, MB", lambda r: r["ours"]["peak_memory"] / 1e6, "{:.0f}")
-    row("PyTorch eager: peak memory, MB", lambda r: r["pytorch_eager"]["peak_memory"] / 1e6, "{:.0f}")
-    row("ours: share of the GEMM peak", lambda r: r["ours"]["gemm_share"], "{:.0%}")
-    print("ratios, PyTorch's better over ours:")
-    for key in results[0]["ratios"]:
-        row("  " + key.replace("_", " "), lambda r, key=key: r["ratios"][key], "{:.2f}x")
+def take_turns(sides, command, rounds):
+    """The medians and all figures of each side, in turn; the first turn of each is not counted."""
+    seconds = {name: [] for name in sides}
+    for number in range(rounds + 1):
+        for name, side in sides.items():
+            answer = side.ask(command)["seconds"]
+            say(f"  {command}, round {number} of {rounds}: {name} {answer:.3f} s")
+            if number > 0:
+                seconds[name].append(answer)
+    return {name: {"seconds": statistics.median(each), "all": each} for name, each in seconds.items()}
+
+
+@contextlib.contextmanager
+def both_sides(args, mode):
+    with contextlib.ExitStack() as stack:
+        sides = {}
+        for variant in args.variants:
+            sides[f"ours {variant}"] = stack.enter_context(ours(args, variant))
+            sides[f"{mode} {variant}"] = stack.enter_context(pytorch(args, variant, mode))
+        yield sides
+
+
+def measure_gradients(args, mode):
+    with both_sides(args, mode) as sides:
+        times = take_turns(sides, "gradients", args.rounds)
+        for name, side in sides.items():
+            if name.startswith("ours"):
+                times[name] |= side.ask("peak")
+        return times
+
+
+def measure_optimizer(args):
+    with both_sides(args, "eager") as sides:
+        for side in sides.values():
+            side.ask("gradients")
+        result = {"update": take_turns(sides, "update", args.rounds), "memory": {}, "stock": {}}
+        for name, side in sides.items():
+            side.ask("gradients")
+            side.ask("update")
+            result["memory"][name] = side.ask("memory")
+        for variant in args.variants:
+            side = sides[f"eager {variant}"]
+            times = [side.ask("stock_update")["seconds"] for _ in range(args.stock_rounds)]
+            say(f"  torch.optim.Muon, {variant}: {times}")
+            result["stock"][f"eager {variant}"] = {"seconds": statistics.median(times), "all": times}
+        return result
+
+
+def measure_long(args):
+    rows = LONG_TOKENS // SIZES[args.size][2]
+    with contextlib.ExitStack() as stack:
+        sides = {variant: stack.enter_context(ours(args, variant, "--rows", str(rows))) for variant in args.variants}
+        times = {variant: [] for variant in sides}
+        for number in range(args.rounds + 1):
+            for variant, side in sides.items():
+                step = side.ask("gradients")["seconds"]
+                if number > 0:  # the first turn fetches memory from the system
+                    step += side.ask("update")["seconds"]
+                    times[variant].append(step)
+                say(f"  {LONG_TOKENS} tokens, round {number} of {args.rounds}: {variant} {step:.3f} s")
+    return {variant: {"seconds": statistics.median(each), "all": each} for variant, each in times.items()}
+
+
+def measure_linear(args):
+    command = [args.ops_bench, "--benchmark_filter=(block|dense)_linear", f"--benchmark_repetitions={max(7, args.rounds)}",
+               "--benchmark_enable_random_interleaving=true", "--benchmark_format=json"]
+    runs = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["benchmarks"]
+    medians = {run["name"].split("/")[0]: run["real_time"] / 1e3 for run in runs if run["run_type"] == "aggregate"
+               and run["aggregate_name"] == "median"}
+    return {name: {"seconds": seconds} for name, seconds in medians.items()}
+
+
+def activations(memory):
+    """What a side holds above weights, gradients and optimiser state, and above its program and libraries."""
+    return memory["peak"] - memory["before"] - memory["lasting"]
+
+
+def lines_of(results, size):
+    """The table: what was measured, as a ratio that should be large, and what is asked for at least."""
+    lines = []
+
+    def line(what, value, target=None, form="{:.2f}x"):
+        lines.append((what, form.format(value), "" if target is None else form.format(target)))
+
+    goal = (lambda value: value) if size == "paper" else (lambda value: None)
+    modes = [mode for mode in ("eager", "compile") if mode in results]
+    for variant, times in (("rope", 1.3), ("crope_all", 1.5)):
+        for mode in modes:
+            if f"ours {variant}" in results[mode]:
+                mine = results[mode][f"ours {variant}"]
+                theirs = results[mode][f"{mode} {variant}"]["seconds"]
+                line(f"forward + backward, {variant}: {mine['seconds']:.3f} s, PyTorch {mode} {theirs:.3f} s",
+                     theirs / mine["seconds"], goal(times))
+    for mode in modes[:1]:
+        rope, tied = results[mode].get("ours rope"), results[mode].get("ours crope_all")
+        for name, mine in (("rope", rope), ("crope_all", tied)):
+            if mine:
+                line(f"share of the GEMM peak, {name}: {mine['gemm_peak'] / 1e9:.0f} GF/s at best",
+                     mine["flops"] / mine["seconds"] / mine["gemm_peak"], goal(0.8) if name == "rope" else None, "{:.0%}")
+        if rope and tied:
+            line("forward + backward, our crope_all against our rope", rope["seconds"] / tied["seconds"], goal(1.06))
+    if "optimizer" in results:
+        update, stock, memory = (results["optimizer"][key] for key in ("update", "stock", "memory"))
+        for variant in ("rope", "crope_all"):
+            if f"ours {variant}" not in update:
+                continue
+            mine, theirs = update[f"ours {variant}"]["seconds"], update[f"eager {variant}"]["seconds"]
+            old = stock[f"eager {variant}"]
+            line(f"Muon + AdamW, {variant}: {mine:.3f} s, fp32 Muon in PyTorch {theirs:.3f} s", theirs / mine,
+                 goal(1.15) if variant == "rope" else None)
+            line(f"  torch.optim.Muon {old['seconds']:.1f} s ({len(old['all'])} of it)", old["seconds"] / mine,
+                 goal(5) if variant == "rope" else None)
+        if "ours rope" in update and "ours crope_all" in update:
+            line("Muon + AdamW, our crope_all against our rope",
+                 update["ours rope"]["seconds"] / update["ours crope_all"]["seconds"], goal(1.35))
+        for variant in ("rope", "crope_all"):
+            for mode in modes:
+                if f"ours {variant}" in update and f"ours {variant}" in results[mode]:
+                    theirs = (results[mode][f"{mode} {variant}"]["seconds"]
+                              + min(update[f"eager {variant}"]["seconds"], stock[f"eager {variant}"]["seconds"]))
+                    mine = results[mode][f"ours {variant}"]["seconds"] + update[f"ours {variant}"]["seconds"]
+                    line(f"whole step, {variant}: {mine:.3f} s, PyTorch {mode} {theirs:.3f} s", theirs / mine,
+                         2.0 if size == "small" else None)
+            if f"ours {variant}" in memory:
+                mine, theirs = memory[f"ours {variant}"], memory[f"eager {variant}"]
+                line(f"peak of memory, {variant}: {mine['peak'] / 1e6:.0f} MB, PyTorch eager {theirs['peak'] / 1e6:.0f} MB",
+                     theirs["peak"] / mine["peak"])
+                line(f"  above weights, gradients, state: {activations(mine) / 1e6:.0f} and {activations(theirs) / 1e6:.0f} MB",
+                     activations(theirs) / activations(mine), goal(2.0))
+    if {"rope", "crope_all"} <= results.get("long", {}).keys():
+        rope, tied = (results["long"][variant]["seconds"] for variant in ("rope", "crope_all"))
+        line(f"whole step, {LONG_TOKENS:,} tokens: our crope_all {tied:.2f} s, our rope {rope:.2f} s", rope / tied, goal(1.12))
+    if "linear" in results:
+        tied, dense = (results["linear"][name]["seconds"] for name in ("block_linear", "dense_linear"))
+        line(f"block_linear, 2,048 x 1,024 x 1,024: {1e3 * tied:.1f} ms, dense {1e3 * dense:.1f} ms", dense / tied, 1.2)
+    return lines
+
+
+def print_table(results, size):
+    lines = lines_of(results, size)
+    width = max(len(what) for what, _, _ in lines)
+    print(f"{'':<{width}}  {'measured':>9}{'at least':>10}")
+    for what, value, target in lines:
+        print(f"{what:<{width}}  {value:>9}{target:>10}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="paper")
     parser.add_argument("--variants", default="rope,crope_all", help="comma-separated")
+    parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated, of those above")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repetitions", type=int, default=5, help="of each measurement within a process")
+    parser.add_argument("--stock-rounds", type=int, default=1, help="of torch.optim.Muon, which takes minutes at paper size")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out: it takes minutes")
-    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "crope"))
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--step-bench", default=str(ROOT / "build" / "release" / "bench" / "step_bench"))
+    parser.add_argument("--ops-bench", default=str(ROOT / "build" / "release" / "bench" / "ops_bench"))
+    parser.add_argument("--keep", metavar="FILE", help="keep the figures of each part here, and go on with those that are there")
+    parser.add_argument("--json", action="store_true", help="all figures instead of the table")
     parser.add_argument("--worker", choices=["eager", "compile"], help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
-        pytorch_worker(args.worker, args.size, args.variants, args.threads, args.repetitions)
+        pytorch_worker(args.worker, args.size, args.variants, args.threads)
         return
-    shape, rows, T = SIZES[args.size]
-    with tempfile.TemporaryDirectory() as data:
-        write_random_shard(pathlib.Path(data) / "train_000000.bin", shape["vocab_size"], 4 * rows * T + 1)
-        results = [compare(args, variant, data) for variant in args.variants.split(",")]
-    print(json.dumps(results, indent=2)) if args.json else print_table(results)
+    args.variants = args.variants.split(",")
+    kept = pathlib.Path(args.keep) if args.keep else None
+    results = json.loads(kept.read_text()) if kept and kept.exists() else {}
+    measures = {"optimizer": measure_optimizer, "long": measure_long, "linear": measure_linear}
+    for part in filter(None, args.parts.split(",")):
+        if part not in PARTS:
+            parser.error(f"unknown part '{part}': expected some of {', '.join(PARTS)}")
+        say(f"{part}, {args.size}")
+        results[part] = measures[part](args) if part in measures else measure_gradients(args, part)
+        if kept:
+            kept.write_text(json.dumps(results, indent=1))
+    if not results:
+        parser.error("nothing to show")
+    print(json.dumps(results, indent=2)) if args.json else print_table(results, args.size)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "crope/ops/cpu/halves.h"
 #include "crope/ops/fused.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/profile.h"
 #include "crope/ops/slices.h"
 
 namespace crope::ops {
@@ -54,6 +55,11 @@ SumAndDifference sum_of_halves(const Tensor& re, const Tensor& im, Want want) {
 //             ga = g_e'(x_e + x_o) - (g_e - g_o)' x_o   gb = g_e'(x_e + x_o) - (g_e + g_o)' x_e
 // Halves are strided views, so the products read and write them in place.
 
+// Of three products of x[R, 2N]'s halves with a layer's a[M, N].
+double flops_of(const Tensor& x, const Tensor& a) {
+  return 3.0 * static_cast<double>(x.numel()) * static_cast<double>(a.size(0));
+}
+
 // inputs: x[R, 2N], then a[M, N], b[M, N] of each layer. Makes y[R, 2M] of each layer, columns of one matrix.
 ForwardResult forward(const TensorList& inputs) {
   const Tensor& x = inputs[0];
@@ -66,6 +72,7 @@ ForwardResult forward(const TensorList& inputs) {
   int64_t column = 0;
   for (size_t i = 1; i < inputs.size(); i += 2) {
     const Tensor &a = inputs[i], &b = inputs[i + 1];
+    count_flops(flops_of(x, a));
     Tensor y = wide.narrow(1, column, 2 * a.size(0));
     column += 2 * a.size(0);
     Halves out = halves_of(y);
@@ -93,6 +100,7 @@ Tensor input_gradient(const BackwardCall& call, const std::vector<LayerGradient>
   Halves out = halves_of(grad);
   for (const LayerGradient& layer : layers) {
     const Tensor& a = call.saved[layer.layer];
+    count_flops(flops_of(x, a));
     if (&layer == &layers.front()) {
       at::mm_out(out.re, layer.sum, a);
     } else {
@@ -129,6 +137,7 @@ TensorList backward(const BackwardCall& call) {
   for (const LayerGradient& layer : layers) {
     const size_t i = layer.layer;
     if (!call.needed[i] && !call.needed[i + 1]) continue;
+    count_flops(flops_of(x, call.saved[i]));
     Tensor grad_a = layer.g.re.t().mm(sum);
     if (call.needed[i + 1]) results[i + 1] = at::addmm(grad_a, layer.sum.t(), in.re, 1, -1);
     if (call.needed[i]) results[i] = grad_a.addmm_(layer.difference.t(), in.im, 1, -1);
@@ -150,7 +159,7 @@ std::vector<Tensor> block_linear(const Tensor& x, std::span<const ComplexWeight>
     inputs.push_back(autocast_weight(weight.b, x));
   }
   std::vector<Tensor> outputs = with_gradient(
-      inputs, [&] { return forward(inputs); }, backward);
+      kName, inputs, [&] { return forward(inputs); }, backward);
   std::vector<int64_t> shape = x.sizes().vec();
   for (Tensor& y : outputs) {
     shape.back() = y.size(1);

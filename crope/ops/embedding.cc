@@ -56,8 +56,9 @@ TiedEmbedding tied_embedding(const Tensor& weight, const Tensor& ids) {
   const auto forward = [&] {
     return ForwardResult{.outputs = {weight.index_select(0, list).view(shape), weight.detach()}, .saved = {list}};
   };
-  TensorList outputs = with_gradient(
-      {weight}, forward, [sizes = weight.sizes().vec()](const BackwardCall& call) { return backward(call, sizes); });
+  TensorList outputs =
+      with_gradient("embedding", {weight}, forward,
+                    [sizes = weight.sizes().vec()](const BackwardCall& call) { return backward(call, sizes); });
   return {outputs[0], outputs[1]};
 }
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "crope/ops/profile.h"
+
 namespace crope::ops {
 namespace {
 
@@ -14,8 +16,9 @@ using torch::autograd::variable_list;
 
 // Carries a function through autograd's table of saved values.
 struct BackwardHolder : torch::CustomClassHolder {
-  BackwardHolder(BackwardFunction function, std::vector<bool> defined)
-      : function(std::move(function)), defined(std::move(defined)) {}
+  BackwardHolder(const char* name, BackwardFunction function, std::vector<bool> defined)
+      : name(name), function(std::move(function)), defined(std::move(defined)) {}
+  const char* name;
   BackwardFunction function;
   std::vector<bool> defined;  // of each input; autograd knows the defined ones alone
 };
@@ -24,7 +27,7 @@ constexpr const char* kBackwardKey = "backward";
 
 class HandWritten : public torch::autograd::Function<HandWritten> {
  public:
-  static variable_list forward(AutogradContext* context, at::TensorList /*inputs*/,
+  static variable_list forward(AutogradContext* context, at::TensorList /*inputs*/, const char* name,
                                const std::function<ForwardResult()>& forward, BackwardFunction& backward,
                                const std::vector<bool>& defined) {
     // Below autograd: views made here are plain tensors, and dispatch is shorter.
@@ -32,13 +35,14 @@ class HandWritten : public torch::autograd::Function<HandWritten> {
     ForwardResult result = forward();
     context->save_for_backward(std::move(result.saved));
     context->saved_data[kBackwardKey] =
-        c10::IValue::make_capsule(c10::make_intrusive<BackwardHolder>(std::move(backward), defined));
+        c10::IValue::make_capsule(c10::make_intrusive<BackwardHolder>(name, std::move(backward), defined));
     return std::move(result.outputs);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const auto holder =
         c10::static_intrusive_pointer_cast<BackwardHolder>(context->saved_data.at(kBackwardKey).toCapsule());
+    const ProfiledPart part(holder->name, Pass::backward);
     BackwardCall call{.saved = context->get_saved_variables(), .grads = std::move(grads), .needed = {}};
     size_t next = 0;
     for (const bool defined : holder->defined) call.needed.push_back(defined && context->needs_input_grad(next++));
@@ -51,7 +55,7 @@ class HandWritten : public torch::autograd::Function<HandWritten> {
   }
 
  private:
-  static constexpr size_t kExtraArguments = 3;  // of forward, besides the tensors
+  static constexpr size_t kExtraArguments = 4;  // of forward, besides the tensors
 };
 
 }  // namespace
@@ -61,8 +65,9 @@ bool needs_gradient(const TensorList& inputs) {
          std::ranges::any_of(inputs, [](const torch::Tensor& x) { return x.defined() && x.requires_grad(); });
 }
 
-TensorList with_gradient(const TensorList& inputs, const std::function<ForwardResult()>& forward,
+TensorList with_gradient(const char* name, const TensorList& inputs, const std::function<ForwardResult()>& forward,
                          BackwardFunction backward) {
+  const ProfiledPart part(name);
   if (!needs_gradient(inputs)) return forward().outputs;
   TensorList known;
   std::vector<bool> defined;
@@ -70,7 +75,7 @@ TensorList with_gradient(const TensorList& inputs, const std::function<ForwardRe
     defined.push_back(input.defined());
     if (input.defined()) known.push_back(input);
   }
-  return HandWritten::apply(at::TensorList(known), forward, backward, defined);
+  return HandWritten::apply(at::TensorList(known), name, forward, backward, defined);
 }
 
 }  // namespace crope::ops

@@ -28,7 +28,8 @@ using BackwardFunction = std::function<TensorList(const BackwardCall&)>;
 
 // Inputs may be undefined. Runs `forward` unseen by autograd and records `backward` as its gradient, if any of the
 // inputs needs one. Saved tensors are let go as soon as the backward pass has used them.
-TensorList with_gradient(const TensorList& inputs, const std::function<ForwardResult()>& forward,
+// `name` is what a profile calls the operation (ops/profile); it outlives the program.
+TensorList with_gradient(const char* name, const TensorList& inputs, const std::function<ForwardResult()>& forward,
                          BackwardFunction backward);
 
 // Whether with_gradient would record anything.

@@ -12,6 +12,7 @@
 #include "crope/ops/cpu/softmax_rows.h"
 #include "crope/ops/fused.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/profile.h"
 
 namespace crope::ops {
 namespace {
@@ -140,9 +141,11 @@ Tensor linear_cross_entropy(const Tensor& x_in, const Tensor& weight_in, const T
   const bool with_gradients = needs_gradient({x, weight});
   const bool fused = fused_for({x, weight});
   const auto run = [&] {
+    const double product = 2.0 * static_cast<double>(x.numel()) * static_cast<double>(weight.size(0));
+    count_flops(with_gradients ? 3 * product : product);
     return fused ? fused_forward(x, weight, targets, with_gradients) : forward(x, weight, targets, with_gradients);
   };
-  return with_gradient({x, weight}, run, backward).front();
+  return with_gradient(kName, {x, weight}, run, backward).front();
 }
 
 Tensor linear_token_losses(const Tensor& x, const Tensor& weight, const Tensor& targets) {

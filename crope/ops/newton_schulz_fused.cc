@@ -84,6 +84,13 @@ void step(const Pair& z, const Pair& next, const PairBlocks& w, std::int64_t m, 
 
 }  // namespace
 
+double newton_schulz_flops(std::int64_t R, std::int64_t C, MatrixKind kind, const NewtonSchulzOptions& options) {
+  const auto r = static_cast<double>(std::min(R, C)), c = static_cast<double>(std::max(R, C));
+  const double square = 2 * r * r * r, wide = 2 * r * r * c;  // [r, r] [r, r] and [r, r] [r, c]
+  const double step = kind == MatrixKind::real ? 1.5 * wide + 0.5 * square : 4.5 * wide + 1.5 * square;
+  return options.steps * step;
+}
+
 std::vector<float*> NewtonSchulzWorkspace::blocks(int count, std::int64_t floats) {
   constexpr std::int64_t kAlign = 16;  // floats: a cache line
   // An odd number of lines between blocks: equal offsets of all of them in the cache would push each other out.

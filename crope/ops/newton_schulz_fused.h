@@ -27,4 +27,8 @@ void newton_schulz_in_place(float* x, std::int64_t R, std::int64_t C, const Newt
 void newton_schulz_in_place(float* a, float* b, std::int64_t M, std::int64_t N, const NewtonSchulzOptions& options,
                             NewtonSchulzWorkspace& workspace);
 
+// Operations of the products that it needs on one matrix [R, C], or on a pair of them: of a symmetric product, half.
+enum class MatrixKind { real, pair };
+double newton_schulz_flops(std::int64_t R, std::int64_t C, MatrixKind kind, const NewtonSchulzOptions& options);
+
 }  // namespace crope::ops

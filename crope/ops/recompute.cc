@@ -60,7 +60,7 @@ TensorList backward(const BackwardCall& call, const TensorFunction& function, bo
 std::vector<Tensor> recomputed(const std::vector<Tensor>& inputs, const TensorFunction& function) {
   const bool autocast = at::autocast::is_autocast_enabled(inputs.front().device().type());
   return with_gradient(
-      inputs, [&] { return ForwardResult{.outputs = function(inputs), .saved = inputs}; },
+      "recompute", inputs, [&] { return ForwardResult{.outputs = function(inputs), .saved = inputs}; },
       [function, autocast](const BackwardCall& call) { return backward(call, function, autocast); });
 }
 

@@ -103,11 +103,11 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
       return {grads.sum, grads.gain};
     };
     return with_gradient(
-               {x, gain}, [&] { return fused_forward(x, {}, gain, eps); }, fused)
+               "rms_norm", {x, gain}, [&] { return fused_forward(x, {}, gain, eps); }, fused)
         .front();
   }
   return with_gradient(
-             {x, gain}, [&] { return forward(x, gain, eps); }, backward)
+             "rms_norm", {x, gain}, [&] { return forward(x, gain, eps); }, backward)
       .front();
 }
 
@@ -124,7 +124,7 @@ SumAndNorm add_rms_norm(const Tensor& x, const Tensor& added, const Tensor& gain
     return {grads.sum, grads.sum, grads.gain};
   };
   TensorList outputs = with_gradient(
-      {x, added, gain}, [&] { return fused_forward(x, added, gain, eps); }, fused);
+      "rms_norm", {x, added, gain}, [&] { return fused_forward(x, added, gain, eps); }, fused);
   return {outputs[1], outputs[0]};
 }
 

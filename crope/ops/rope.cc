@@ -46,7 +46,7 @@ Tensor rope(const Tensor& x, const RopeTable& table) {
   const auto forward = [&] {
     return ForwardResult{.outputs = {rotate(x, table.cos, table.sin)}, .saved = {table.cos, table.sin}};
   };
-  return with_gradient({x}, forward, backward).front();
+  return with_gradient("rope", {x}, forward, backward).front();
 }
 
 }  // namespace crope::ops

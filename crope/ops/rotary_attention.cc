@@ -12,6 +12,7 @@
 #include "crope/ops/fused.h"
 #include "crope/ops/gemm.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/profile.h"
 #include "crope/ops/rms_norm.h"
 #include "crope/ops/slices.h"
 
@@ -47,6 +48,8 @@ struct Shape {
   int64_t K() const { return 2 * P; }
   int64_t Kv() const { return 2 * Pv; }
   int64_t tasks() const { return B * H; }
+  // Of the forward pass below the diagonal; the backward pass needs twice that, besides making the scores again.
+  double flops() const { return static_cast<double>(tasks() * (K() + Kv())) * static_cast<double>(T * (T + 1)); }
 };
 
 // Head h of batch row b in x[B T, 2 H pairs].
@@ -214,6 +217,7 @@ void for_each_head(const Shape& shape, const Scratch& scratch, const Work& work)
 ForwardResult fused_forward(const Call& call) {
   const Shape& s = call.shape;
   const int64_t block = kBlockRows * s.T;
+  count_flops(s.flops());
   Tensor y = at::empty({s.B * s.T, s.H * s.Kv()}, call.q.options());
   const Tensor log_sums = at::empty({s.tasks(), s.T}, call.q.options());
   const Scratch scratch{s.T * s.K(), s.T * s.K(), s.T * s.Kv(), block, kBlockRows * s.Kv()};
@@ -230,6 +234,7 @@ TensorList fused_backward(const BackwardCall& back, Call call) {
   const Tensor &y = back.saved[5], &log_sums = back.saved[6], grad_y = back.grads[0].contiguous();
   const TensorList grads = empty_like_slices({call.q, call.k, call.v});
   const bool has_gains = call.q_gain.defined();
+  count_flops(2 * s.flops());
   const Tensor gain_parts = has_gains ? at::zeros({2, s.tasks(), s.K()}, grad_y.options()) : Tensor();
   const int64_t head = s.T * s.K(), head_v = s.T * s.Kv(), block = kBlockRows * s.T;
   const Scratch scratch{head, head, head_v, head_v, head, head, head_v, block, block, s.T};
@@ -296,7 +301,7 @@ Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   Call kept = call;  // the tables and numbers; tensors with gradients come back through autograd's own list
   kept.q = kept.k = kept.v = kept.q_gain = kept.k_gain = Tensor();
   const Tensor y = with_gradient(
-                       {call.q, call.k, call.v, call.q_gain, call.k_gain}, [&] { return fused_forward(call); },
+                       kName, {call.q, call.k, call.v, call.q_gain, call.k_gain}, [&] { return fused_forward(call); },
                        [kept](const BackwardCall& back) { return fused_backward(back, kept); })
                        .front();
   return y.view({q.size(0), q.size(1), v.size(2)});

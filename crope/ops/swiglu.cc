@@ -57,12 +57,12 @@ Tensor swiglu(const Tensor& gate, const Tensor& up) {
   if (gate.dim() >= 1 && fused_for({gate, up})) {
     const Tensor gate_rows = as_rows(gate), up_rows = as_rows(up);
     return with_gradient(
-               {gate_rows, up_rows}, [&] { return fused_forward(gate_rows, up_rows); }, fused_backward)
+               "swiglu", {gate_rows, up_rows}, [&] { return fused_forward(gate_rows, up_rows); }, fused_backward)
         .front()
         .view(gate.sizes());
   }
   const auto forward = [&] { return ForwardResult{.outputs = {at::silu(gate).mul_(up)}, .saved = {gate, up}}; };
-  return with_gradient({gate, up}, forward, backward).front();
+  return with_gradient("swiglu", {gate, up}, forward, backward).front();
 }
 
 }  // namespace crope::ops

@@ -47,4 +47,8 @@ cpu::BlockPoolStats tensor_memory_stats() {
   return pool().stats();
 }
 
+void restart_tensor_memory_peak() {
+  pool().restart_peak();
+}
+
 }  // namespace crope::ops

@@ -12,4 +12,7 @@ void keep_tensor_memory();
 // Of the large tensors made since keep_tensor_memory(); zeros before.
 cpu::BlockPoolStats tensor_memory_stats();
 
+// The peak counts anew from what is in use now.
+void restart_tensor_memory_peak();
+
 }  // namespace crope::ops

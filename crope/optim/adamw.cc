@@ -6,6 +6,7 @@
 
 #include "crope/ops/cpu/optimizer_update.h"
 #include "crope/ops/fused.h"
+#include "crope/ops/profile.h"
 
 namespace crope::optim {
 
@@ -20,6 +21,7 @@ Adamw::Adamw(std::vector<AdamwTensor> tensors, const AdamwOptions& options)
 }
 
 void Adamw::step(double lr) {
+  const ops::ProfiledPart part("adamw");
   const at::NoGradGuard no_grad;
   ++steps_;
   const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));

@@ -12,6 +12,7 @@
 #include "crope/base/error.h"
 #include "crope/ops/cpu/optimizer_update.h"
 #include "crope/ops/fused.h"
+#include "crope/ops/profile.h"
 
 namespace crope::optim {
 namespace {
@@ -49,6 +50,12 @@ double lr_factor(const MuonMatrix& matrix, LrAdjustment adjustment) {
   return 1.0;
 }
 
+double update_cost(const MuonMatrix& matrix) {
+  const Tensor& part = matrix[0];
+  return static_cast<double>(part.numel()) * static_cast<double>(std::min(part.size(0), part.size(1))) *
+         (matrix.size() == 1 ? 1.0 : 2.9);  // a pair takes 6.1 products, a matrix 2.1
+}
+
 Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options)
     : matrices_(std::move(matrices)), options_(options) {
   for (const MuonMatrix& matrix : matrices_) {
@@ -70,13 +77,21 @@ bool Muon::takes_fused_path(std::size_t i) const {
 }
 
 void Muon::step(double lr) {
+  step(lr, 0, matrices_.size());
+}
+
+void Muon::step(double lr, std::size_t first, std::size_t end) {
+  const ops::ProfiledPart part("muon");
   const at::NoGradGuard no_grad;
   std::vector<std::size_t> fused;
-  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+  for (std::size_t i = first; i < end; ++i) {
     const MuonMatrix& matrix = matrices_[i];
     const auto has_grad = [](const Tensor& part) { return part.grad().defined(); };
     if (std::ranges::none_of(matrix, has_grad)) continue;
     if (!std::ranges::all_of(matrix, has_grad)) throw Error("[muon] only one part of a pair has a gradient");
+    ops::count_flops(ops::newton_schulz_flops(matrix[0].size(0), matrix[0].size(1),
+                                              matrix.size() == 1 ? ops::MatrixKind::real : ops::MatrixKind::pair,
+                                              options_.newton_schulz));
     if (takes_fused_path(i)) {
       fused.push_back(i);
     } else {
@@ -107,11 +122,7 @@ void Muon::update(std::size_t i, double lr) {
 // Matrices do not depend on each other: whole ones go to threads, the most expensive first, and each thread's products
 // stay in its own cache. Which thread takes which changes nothing in the results.
 void Muon::update_fused(std::vector<std::size_t> which, double lr) {
-  const auto cost = [&](std::size_t i) {
-    const Tensor& part = matrices_[i][0];
-    return static_cast<double>(part.numel()) * static_cast<double>(std::min(part.size(0), part.size(1))) *
-           static_cast<double>(matrices_[i].size() == 1 ? 1.0 : 2.9);  // a pair takes 6.1 products, a matrix 2.1
-  };
+  const auto cost = [&](std::size_t i) { return update_cost(matrices_[i]); };
   std::ranges::stable_sort(which, [&](std::size_t i, std::size_t j) { return cost(i) > cost(j); });
   const auto threads = static_cast<std::size_t>(at::get_num_threads());
   if (workspaces_.size() < threads) workspaces_.resize(threads);

@@ -10,7 +10,7 @@ using torch::Tensor;
 // y = x^2 with 2x g as its gradient.
 Tensor square(const Tensor& x, int* backward_calls) {
   return with_gradient(
-             {x}, [&] { return ForwardResult{.outputs = {x * x}, .saved = {x}}; },
+             "test", {x}, [&] { return ForwardResult{.outputs = {x * x}, .saved = {x}}; },
              [backward_calls](const BackwardCall& call) {
                ++*backward_calls;
                return TensorList{call.saved[0] * call.grads[0] * 2};
@@ -39,13 +39,14 @@ TEST(Gradient, NothingIsRecordedWithoutNeed) {
 TEST(Gradient, TellsWhichInputsNeedOne) {
   std::vector<bool> needed;
   const Tensor x = at::ones({2}).requires_grad_(), constant = at::ones({2});
-  const Tensor y = with_gradient(
-                       {constant, x}, [&] { return ForwardResult{.outputs = {constant * x}, .saved = {constant}}; },
-                       [&](const BackwardCall& call) {
-                         needed = call.needed;
-                         return TensorList{Tensor(), call.saved[0] * call.grads[0]};
-                       })
-                       .front();
+  const Tensor y =
+      with_gradient(
+          "test", {constant, x}, [&] { return ForwardResult{.outputs = {constant * x}, .saved = {constant}}; },
+          [&](const BackwardCall& call) {
+            needed = call.needed;
+            return TensorList{Tensor(), call.saved[0] * call.grads[0]};
+          })
+          .front();
   torch::autograd::grad({y.sum()}, {x});
   EXPECT_EQ(needed, (std::vector<bool>{false, true}));
 }

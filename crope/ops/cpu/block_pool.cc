@@ -97,6 +97,11 @@ bool BlockPool::release(void* pointer) {
   return true;
 }
 
+void BlockPool::restart_peak() {
+  const std::scoped_lock lock(mutex_);
+  stats_.peak_in_use = stats_.in_use;
+}
+
 BlockPoolStats BlockPool::stats() const {
   const std::scoped_lock lock(mutex_);
   return stats_;

@@ -36,6 +36,9 @@ class BlockPool {
 
   BlockPoolStats stats() const;
 
+  // From now on peak_in_use counts from what is in use now.
+  void restart_peak();
+
  private:
   struct Block {
     std::size_t size;
