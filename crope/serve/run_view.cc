@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "crope/base/error.h"
@@ -22,10 +23,7 @@ namespace {
 // Also the longest line that is believed to be one.
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 
-struct Point {
-  std::int64_t step;
-  double loss;
-};
+using Point = std::pair<std::int64_t, double>;  // step, loss
 
 class OpenFile {
  public:
@@ -44,21 +42,21 @@ class OpenFile {
 
 // Steps only grow. One that does not is of a run that was set back: what it made before is gone.
 void add_point(std::vector<Point>& points, Point point) {
-  while (!points.empty() && points.back().step >= point.step) points.pop_back();
+  while (!points.empty() && points.back().first >= point.first) points.pop_back();
   points.push_back(point);
 }
 
 // The points after `step`, each the mean of as many as it takes.
 Json thinned(const std::vector<Point>& points, std::int64_t step) {
-  const auto begin = std::ranges::upper_bound(points, step, {}, &Point::step);
+  const auto begin = std::ranges::upper_bound(points, step, {}, &Point::first);
   const auto count = static_cast<std::size_t>(points.end() - begin);
   const std::size_t of = std::max<std::size_t>(1, (count + RunView::kMaxPoints - 1) / RunView::kMaxPoints);
   Json list = Json::array();
   for (std::size_t first = 0; first < count; first += of) {
     const std::size_t last = std::min(first + of, count);
     double sum = 0;
-    for (std::size_t i = first; i < last; ++i) sum += begin[static_cast<std::ptrdiff_t>(i)].loss;
-    list.push_back({begin[static_cast<std::ptrdiff_t>(last - 1)].step, sum / static_cast<double>(last - first)});
+    for (std::size_t i = first; i < last; ++i) sum += begin[static_cast<std::ptrdiff_t>(i)].second;
+    list.push_back({begin[static_cast<std::ptrdiff_t>(last - 1)].first, sum / static_cast<double>(last - first)});
   }
   return list;
 }
@@ -174,7 +172,7 @@ Json RunView::after(std::int64_t step) {
   const std::lock_guard lock(state_->mutex);
   State& state = *state_;
   state.read_new_lines();
-  const auto last = [](const std::vector<Point>& points) { return points.empty() ? 0 : points.back().step; };
+  const auto last = [](const std::vector<Point>& points) { return points.empty() ? 0 : points.back().first; };
   return {{"run", is_run()},
           {"last_step", std::max(last(state.train), last(state.val))},
           {"steps", planned_steps(state.dir / "run.json")},
