@@ -35,15 +35,17 @@ figure{margin:1.1rem 0 1.5rem}
 figcaption,.caption{color:var(--soft);font-size:.9rem;line-height:1.5;max-width:46rem;text-align:left}
 figcaption{margin-top:.5rem}
 .caption{margin:-.9rem 0 1.5rem}
-.wide{overflow-x:auto;margin:1rem 0 1.5rem}
+.wide{overflow-x:auto;margin:1rem 0 1.5rem;background:linear-gradient(to left,var(--page) 40%,transparent) right/40px 100% no-repeat local,linear-gradient(to left,var(--line),transparent) right/16px 100% no-repeat scroll}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{padding:.34rem .9rem .34rem 0;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}
 th{font-weight:600;border-bottom:1.5px solid var(--soft)}
 td.n,th.n{text-align:right}
+th:last-child,td:last-child{padding-right:0}
 details{margin:.6rem 0}
 summary{cursor:pointer;color:var(--link)}
-footer{border-top:1px solid var(--line);margin-top:2.5rem;padding-top:1rem;padding-bottom:2.5rem;color:var(--soft);font-size:.88rem}
-@media (max-width:40rem){table{font-size:.82rem}th,td{padding-right:.6rem}}
+footer{margin-top:2.5rem;padding-bottom:2.5rem;color:var(--soft);font-size:.88rem}
+footer::before{content:"";display:block;border-top:1px solid var(--line);margin-bottom:1rem}
+@media (max-width:40rem){table{font-size:.82rem}th,td{padding-right:.6rem}th:first-child,td:first-child{position:sticky;left:0;z-index:1;background:var(--page)}}
 @media print{body{font-size:10.5pt}nav{display:none}header{padding-top:0}section{break-inside:auto}figure,table,pre{break-inside:avoid}
 .wide{overflow:visible}th,td{padding-right:.6rem}details>*{display:block}a{color:inherit}}
 )css";
