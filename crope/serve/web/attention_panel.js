@@ -4,9 +4,10 @@
 const kColourSteps = 256;
 
 class AttentionPanel {
-  constructor(model, currentText) {
+  // current() gives {ids} or {text}.
+  constructor(model, current) {
     this.model = model;
-    this.currentText = currentText;
+    this.current = current;
     this.view = null;     // the server's answer
     this.shown = "";      // which text, layer and head it is of
     this.pinned = null;   // [query, key] chosen by a click
@@ -42,16 +43,16 @@ class AttentionPanel {
 
   // Called when the view is opened, and when layer or head change.
   async refresh() {
-    const text = this.currentText(), layer = Number(this.layer.value), head = Number(this.head.value);
-    const wanted = JSON.stringify([text, layer, head]);
+    const source = this.current(), layer = Number(this.layer.value), head = Number(this.head.value);
+    const wanted = JSON.stringify([source, layer, head]);
     if (wanted === this.shown) return;
-    if (!this.model.tokenizer || text === "") {
-      byId("attention-note").textContent = text === "" ? "Write a prompt first, in the view Text." : "This model has no tokenizer.json: text cannot become tokens.";
+    if (!this.model.tokenizer || source.text === "") {
+      byId("attention-note").textContent = source.text === "" ? "Write a prompt first, in the view Text." : "This model has no tokenizer.json: text cannot become tokens.";
       return;
     }
     this.shown = wanted;
     try {
-      const view = await postJson("/api/attention", { text, layer, head });
+      const view = await postJson("/api/attention", { ...source, layer, head });
       if (this.shown !== wanted) return;  // another was asked for meanwhile
       showTrouble(null);
       this.take(view);

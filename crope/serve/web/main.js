@@ -48,7 +48,7 @@ async function start() {
   }
   showModel(model);
   const write = new WritePanel(model);
-  const attention = new AttentionPanel(model, () => write.currentText());
+  const attention = new AttentionPanel(model, () => write.current());
   const training = new TrainingPanel(model);
   tabs({
     write: {},

@@ -8,7 +8,7 @@ class WritePanel {
     this.model = model;
     this.sampling = new Sampling(byId("sampling"));
     this.tokens = [];   // {name, logprob, top}
-    this.text = "";     // of all of them: what the other views look at
+    this.ids = [];      // of all of them, as the model has read and written them
     this.abort = null;  // of the request under way
     this.list = new TokenList(byId("text"), {
       enter: (index) => showAlternatives(this.list.nodes[index], this.tokens[index]),
@@ -32,8 +32,9 @@ class WritePanel {
     }
   }
 
-  // The text that other views should look at: the last answer, or the prompt if there is none.
-  currentText() { return this.text || this.prompt.value; }
+  // What other views should look at: the last answer, or the prompt if there is none. Ids and not the answer's text: encoded
+  // again, it may become other tokens.
+  current() { return this.ids.length > 0 ? { ids: this.ids } : { text: this.prompt.value }; }
 
   async run(generates) {
     if (this.abort || byId("generate").disabled) return;
@@ -47,12 +48,13 @@ class WritePanel {
     this.setBusy(true);
     showTrouble(null);
     this.tokens = [];
-    this.text = prompt;
+    this.ids = [];
     this.decoder = new TextDecoder();
     this.list.clear();
     byId("facts").replaceChildren();
     byId("status").textContent = generates ? "Reading the prompt\u2026" : "Scoring\u2026";
     try {
+      this.ids = (await postJson("/tokenize", { prompt, add_special_tokens: false }, this.abort.signal)).tokens;
       await this.scorePrompt(prompt);
       if (generates) await this.generate(prompt);
       else this.showFacts([["tokens", grouped(this.tokens.length)]]);
@@ -93,7 +95,7 @@ class WritePanel {
         ["first token", `${Math.round(first - began)} ms`], ["seed", String(settings.seed)]];
     };
     try {
-      await postStream("/v1/completions", { model: this.model.name, prompt, ...settings, logprobs: kAlternatives, stream: true,
+      await postStream("/v1/completions", { model: this.model.name, prompt, ...settings, logprobs: kAlternatives, return_token_ids: true, stream: true,
         stream_options: { include_usage: true } }, this.abort.signal, (event) => {
         usage = event.usage ?? usage;
         const choice = event.choices?.[0];
@@ -101,7 +103,7 @@ class WritePanel {
         first ??= performance.now();
         const count = this.addTokens(choice.logprobs, written === 0 ? "begin" : "");
         written += count;
-        this.text += choice.text;
+        this.ids.push(...choice.token_ids);
         finish = choice.finish_reason ?? finish;
         if (count > 0) this.showFacts(facts());
         byId("status").textContent = `Writing\u2026 ${written} tokens`;
