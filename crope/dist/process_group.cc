@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <cstring>
+#include <exception>
 
 #include "crope/base/error.h"
 #include "crope/dist/backend.h"
@@ -41,7 +42,11 @@ void Pending::wait() {
 }
 
 ProcessGroup::ProcessGroup() = default;
-ProcessGroup::~ProcessGroup() = default;
+
+// Taking the backend down waits for what it has under way: for ever, as it may be, when an error is the reason.
+ProcessGroup::~ProcessGroup() {
+  if (std::uncaught_exceptions() > 0) backend_.release();
+}
 
 ProcessGroup::ProcessGroup(const Launch& launch, const GroupOptions& options) : launch_(launch), options_(options) {
   if (launch.size == 1) return;

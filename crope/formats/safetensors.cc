@@ -247,7 +247,7 @@ const StoredTensor& SafetensorsFile::at(std::string_view name) const {
   return *tensor;
 }
 
-void write_safetensors(const fs::path& path, std::vector<TensorSource> tensors, Metadata metadata) {
+std::string safetensors_prefix(std::vector<TensorSource>& tensors, Metadata metadata) {
   std::ranges::sort(tensors, [](const TensorSource& a, const TensorSource& b) {
     const std::size_t size_a = element_size(a.type), size_b = element_size(b.type);
     return size_a != size_b ? size_a > size_b : a.name < b.name;
@@ -255,20 +255,26 @@ void write_safetensors(const fs::path& path, std::vector<TensorSource> tensors, 
   metadata.emplace("format", "pt");
   const std::string header = make_header(tensors, metadata);
   const std::uint64_t length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + header;
+}
 
+std::uint64_t data_size(const TensorSource& tensor) {
+  return byte_count(tensor.type, tensor.shape).value();
+}
+
+void write_safetensors(const fs::path& path, std::vector<TensorSource> tensors, Metadata metadata) {
+  const std::string prefix = safetensors_prefix(tensors, std::move(metadata));
   AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(header);
+  file.write(prefix);
   for (const TensorSource& tensor : tensors) {
     std::uint64_t written = 0;
     tensor.produce([&](std::span<const std::byte> piece) {
       written += piece.size();
       file.write(piece);
     });
-    const std::uint64_t expected = *byte_count(tensor.type, tensor.shape);
-    if (written != expected) {
+    if (written != data_size(tensor)) {
       throw Error(fmt::format("[write_safetensors] tensor '{}': expected {} bytes, its source gave {}", tensor.name,
-                              expected, written));
+                              data_size(tensor), written));
     }
   }
   file.commit();

@@ -70,6 +70,13 @@ struct TensorSource {
   std::function<void(const Sink&)> produce;
 };
 
+// What stands before the data of a file with these tensors, which are put into the order of their data.
+// Throws Error on a bad name or shape.
+std::string safetensors_prefix(std::vector<TensorSource>& tensors, Metadata metadata = {});
+
+// The bytes of a tensor's data. REQUIRES: a possible shape, as safetensors_prefix checks.
+std::uint64_t data_size(const TensorSource& tensor);
+
 // Writes atomically, largest elements first and then by name, data aligned to 8 bytes: the same tensors give the
 // same file. `metadata` gets {"format": "pt"} unless it has one, which older readers ask for.
 // Throws Error on a bad name or shape, when `produce` gives another number of bytes than the shape says, and when

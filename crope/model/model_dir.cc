@@ -19,8 +19,6 @@ using formats::SafetensorsFile;
 using formats::StoredTensor;
 using torch::Tensor;
 
-constexpr const char* kConfigFile = "config.json";
-constexpr const char* kWeightsFile = "model.safetensors";
 constexpr const char* kLatestLink = "latest";
 constexpr std::uint64_t kLongestConfig = 16 << 20;
 
@@ -90,7 +88,7 @@ Transformer load_model(const fs::path& path, Log& log, const torch::TensorOption
     const StoredTensor& stored = file.at(spec.name);
     check_tensor(file, stored, spec);
     const Tensor mapped = view_tensor(file, stored);
-    Tensor value = pairs_to_halves(mapped, spec.paired_dimensions).to(target);
+    Tensor value = pairs_to_halves(mapped, spec.paired_dimensions, target);
     if (!value.is_alias_of(mapped)) file.mapping()->release(stored.bytes);
     warn_of_bad_values(value, spec.name, file.path(), log);
     values.push_back(std::move(value));
@@ -98,7 +96,7 @@ Transformer load_model(const fs::path& path, Log& log, const torch::TensorOption
   return make_transformer(config, values);
 }
 
-void save_model_files(const Transformer& model, const fs::path& dir) {
+std::vector<formats::TensorSource> weight_sources(const Transformer& model) {
   std::vector<formats::TensorSource> sources;
   for (const Parameter& parameter : model.parameters) {
     const Tensor value = parameter.value.detach();
@@ -110,7 +108,11 @@ void save_model_files(const Transformer& model, const fs::path& dir) {
     }
     sources.push_back(std::move(source));
   }
-  formats::write_safetensors(dir / kWeightsFile, std::move(sources));
+  return sources;
+}
+
+void save_model_files(const Transformer& model, const fs::path& dir) {
+  formats::write_safetensors(dir / kWeightsFile, weight_sources(model));
   write_json(dir / kConfigFile, config_to_json(model.config));
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "crope/base/log.h"
+#include "crope/formats/safetensors.h"
 #include "crope/model/transformer.h"
 
 namespace crope::model {
@@ -21,6 +22,12 @@ ModelConfig load_config(const std::filesystem::path& model_dir);
 // Throws Error naming file and tensor if one is missing, unknown, or of another shape than config.json says. Warns of
 // values that are not finite.
 Transformer load_model(const std::filesystem::path& path, Log& log, const torch::TensorOptions& options = {});
+
+inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kWeightsFile = "model.safetensors";
+
+// The tensors of model.safetensors, in the order of the parameters; each is put into pairs when it is asked for.
+std::vector<formats::TensorSource> weight_sources(const Transformer& model);
 
 // Writes config.json and model.safetensors into the existing folder `dir`, each atomically, in the type of the
 // parameters.

@@ -7,9 +7,8 @@ namespace {
 
 using torch::Tensor;
 
-// Views each dimension of `x` that is listed as [first, second] and swaps the two.
+// A view of `x`: each dimension that is listed is split in [first, second], and the two are swapped.
 Tensor swap_factors(const Tensor& x, std::span<const int> dimensions, bool pairs_first) {
-  if (dimensions.empty()) return x;
   std::vector<int64_t> split, order;
   for (int64_t d = 0; d < x.dim(); ++d) {
     const auto place = static_cast<int64_t>(split.size());
@@ -24,17 +23,30 @@ Tensor swap_factors(const Tensor& x, std::span<const int> dimensions, bool pairs
     order.push_back(place + 1);
     order.push_back(place);
   }
-  return x.view(split).permute(order).contiguous().view(x.sizes());
+  return x.view(split).permute(order);
+}
+
+// From the file's memory into the new one in a single pass: no second copy stands beside them.
+Tensor copy_swapped(const Tensor& x, std::span<const int> dimensions, bool pairs_first,
+                    const torch::TensorOptions& options) {
+  const Tensor swapped = swap_factors(x, dimensions, pairs_first);
+  const Tensor result = at::empty(x.sizes(), options.requires_grad(false));
+  result.view(swapped.sizes()).copy_(swapped);
+  return result;
 }
 
 }  // namespace
 
 Tensor pairs_to_halves(const Tensor& x, std::span<const int> dimensions) {
-  return swap_factors(x, dimensions, /*pairs_first=*/true);
+  return pairs_to_halves(x, dimensions, x.options());
+}
+
+Tensor pairs_to_halves(const Tensor& x, std::span<const int> dimensions, const torch::TensorOptions& options) {
+  return dimensions.empty() ? x.to(options) : copy_swapped(x, dimensions, /*pairs_first=*/true, options);
 }
 
 Tensor halves_to_pairs(const Tensor& x, std::span<const int> dimensions) {
-  return swap_factors(x, dimensions, /*pairs_first=*/false);
+  return dimensions.empty() ? x : copy_swapped(x, dimensions, /*pairs_first=*/false, x.options());
 }
 
 }  // namespace crope::model

@@ -15,7 +15,12 @@ namespace crope::model {
 // itself when `dimensions` is empty. REQUIRES: those dimensions are even.
 torch::Tensor pairs_to_halves(const torch::Tensor& x, std::span<const int> dimensions);
 
-// The inverse.
+// The same in the type and on the device of `options`: one pass, without a copy in between. `x` itself where nothing
+// changes.
+torch::Tensor pairs_to_halves(const torch::Tensor& x, std::span<const int> dimensions,
+                              const torch::TensorOptions& options);
+
+// The inverse of the first.
 torch::Tensor halves_to_pairs(const torch::Tensor& x, std::span<const int> dimensions);
 
 }  // namespace crope::model

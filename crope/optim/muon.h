@@ -40,6 +40,9 @@ class Muon {
   // Throws Error if only one part of a pair has one.
   void step(double lr);
 
+  // The same for the matrices from `first` up to `end`. REQUIRES: first <= end <= matrices().size().
+  void step(double lr, std::size_t first, std::size_t end);
+
   // The momentum buffer of each part of each matrix, zero before the first step. They are the whole state: what is
   // copied into them is restored.
   const std::vector<MuonMatrix>& momentum() const { return momentum_; }
@@ -65,5 +68,8 @@ class Muon {
 
 // The factor on the learning rate of a matrix with these parts; that of a pair is the factor of its expanded matrix.
 double lr_factor(const MuonMatrix& matrix, LrAdjustment adjustment);
+
+// How long an update takes beside others: a pair less than the dense matrix it stands for.
+double update_cost(const MuonMatrix& matrix);
 
 }  // namespace crope::optim

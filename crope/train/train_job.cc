@@ -25,6 +25,7 @@ struct RunRecord {
   std::string data_fingerprint;
   fs::path init_from;
   Json program;  // that the run began with
+  int ranks;     // of the process that trained it last
 };
 
 RunRecord read_record(const fs::path& run) {
@@ -36,8 +37,9 @@ RunRecord read_record(const fs::path& run) {
                      .data = json.at("data").at("path").get<std::string>(),
                      .data_fingerprint = json.at("data").at("fingerprint").get<std::string>(),
                      .init_from = json.at("init_from").get<std::string>(),
-                     .program = json};
-    for (const char* ours : {"model", "train", "data", "init_from"}) record.program.erase(ours);
+                     .program = json,
+                     .ranks = json.value("ranks", 1)};
+    for (const char* ours : {"model", "train", "data", "init_from", "ranks"}) record.program.erase(ours);
     record.settings = settings_of(model::config_from_json(record.model, path.string()), TrainConfig{});
     record.settings.update(json.at("train"));
     return record;
@@ -96,6 +98,7 @@ void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJ
   apply_settings(record.settings, job.model, job.config, (request.run / kRunFile).string());
   Settings conduct = request.given;
   conduct.erase("precision");
+  if (record.ranks != request.launch.size) job.config.threads = 0;  // a rank's share of the machine is another
   apply_settings(conduct, job.model, job.config, "settings");
   if (job.data.empty()) job.data = record.data;
   if (job.init_from.empty()) job.init_from = record.init_from;
@@ -137,7 +140,8 @@ TrainJob resolve_job(const JobRequest& request) {
                .run = request.run,
                .data = request.data,
                .init_from = request.init_from,
-               .program = request.program};
+               .program = request.program,
+               .ranks = request.launch.size};
   const bool exists = fs::exists(request.run / kRunFile);
   if (exists) {
     resolve_existing(request, read_record(request.run), job);
@@ -151,6 +155,11 @@ TrainJob resolve_job(const JobRequest& request) {
   check_lengths(job);
   check_tokenizers(job, data::open_data_dir(job.data));
 
+  const dist::Launch& launch = request.launch;
+  if (launch.size > 1 && job.config.threads == 0) job.config.threads = dist::threads_per_rank(launch);
+  if (launch.size > 1 && torch::Device(job.config.device).is_cuda()) {
+    job.config.device = fmt::format("cuda:{}", launch.local_rank);
+  }
   job.config.precision = resolve_precision(job.config.precision, job.config.device);
   job.config.threads = resolve_thread_count(static_cast<int>(std::min<std::int64_t>(job.config.threads, INT32_MAX)));
   if (job.config.micro_batch_size == 0) job.config.micro_batch_size = kMicroBatchTokens / job.config.seq_len;
@@ -171,6 +180,7 @@ void write_run_record(const TrainJob& job, const data::DataDir& data) {
                     {"train_tokens", data.info ? Json(data.info->train.tokens) : Json(nullptr)},
                     {"val_tokens", data.info ? Json(data.info->val.tokens) : Json(nullptr)}};
   record["init_from"] = job.init_from.string();
+  record["ranks"] = job.ranks;
   write_json(job.run / kRunFile, record);
 }
 

@@ -6,6 +6,7 @@
 
 #include "crope/base/json.h"
 #include "crope/data/data_dir.h"
+#include "crope/dist/launch.h"
 #include "crope/train/train_config.h"
 
 namespace crope::train {
@@ -16,6 +17,7 @@ struct JobRequest {
   std::filesystem::path data;       // may be empty for a run that exists
   std::filesystem::path init_from;  // a model to start from; may be empty
   Json program = Json::object();    // version, LibTorch, instruction set, command: put into run.json as they are
+  dist::Launch launch = {};         // which of how many ranks this process is
 };
 
 struct TrainJob {
@@ -25,6 +27,7 @@ struct TrainJob {
   std::filesystem::path data;
   std::filesystem::path init_from;
   Json program;
+  int ranks = 1;
 };
 
 // Throws UsageError for impossible settings, and Error if a run of other settings is there (naming each that differs),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <memory>
 
 #include "crope/base/content_hash.h"
 #include "crope/base/error.h"
@@ -11,6 +12,9 @@
 #include "crope/base/json.h"
 #include "crope/base/memory.h"
 #include "crope/data/data_dir.h"
+#include "crope/dist/agreement.h"
+#include "crope/dist/deal.h"
+#include "crope/formats/shared_safetensors.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
 #include "crope/train/run_dir.h"
@@ -25,17 +29,17 @@ using torch::Tensor;
 constexpr int kVersion = 1;
 constexpr const char* kStateFile = "train_state.json";
 constexpr const char* kTensorsFile = "train_state.safetensors";
-constexpr std::array kHashedFiles = {"config.json", "model.safetensors", kTensorsFile};
+constexpr std::array kHashedFiles = {model::kConfigFile, model::kWeightsFile, kTensorsFile};
 
 std::string file_hash(const fs::path& path) {
   return hash_text(content_hash(MappedFile::open(path)->bytes()));
 }
 
 std::uint64_t checkpoint_bytes(const model::Transformer& model, const Optimizer& optimizer) {
-  std::uint64_t bytes = 0;
-  for (const model::Parameter& parameter : model.parameters) bytes += parameter.value.nbytes();
-  for (const NamedState& state : optimizer.state()) bytes += state.value.nbytes();
-  return bytes;
+  std::uint64_t numbers = 0;
+  for (const model::Parameter& parameter : model.parameters) numbers += parameter.value.numel();
+  for (const StateShape& state : optimizer.whole_state()) numbers += c10::multiply_integers(state.shape);
+  return numbers * sizeof(float);
 }
 
 Json best_to_json(const std::optional<BestValidation>& best) {
@@ -43,15 +47,49 @@ Json best_to_json(const std::optional<BestValidation>& best) {
   return {{"step", best->step}, {"val_loss", best->val_loss}};
 }
 
-void write_files(const fs::path& dir, const model::Transformer& model, const Optimizer& optimizer,
-                 const TrainProgress& progress, const fs::path& tokenizer) {
-  model::save_model_files(model, dir);
-  if (!tokenizer.empty()) write_file(dir / data::kTokenizerFile, read_file(tokenizer));
+// The files of a checkpoint that ranks write together.
+struct SharedFiles {
+  formats::SharedSafetensors weights;
+  formats::SharedSafetensors state;
+};
+
+std::vector<formats::TensorSource> state_sources(const Optimizer& optimizer) {
   std::vector<formats::TensorSource> sources;
-  for (NamedState& state : optimizer.state()) {
-    sources.push_back(model::tensor_source(std::move(state.name), std::move(state.value)));
+  for (StateShape& state : optimizer.whole_state()) {
+    sources.push_back({std::move(state.name), formats::ElementType::f32, std::move(state.shape), {}});
   }
-  formats::write_safetensors(dir / kTensorsFile, std::move(sources));
+  return sources;
+}
+
+// The weights are everybody's: large and small ones are dealt out.
+void write_own_weights(const model::Transformer& model, formats::SharedSafetensors& file,
+                       const dist::ProcessGroup& group) {
+  const std::vector<formats::TensorSource> sources = model::weight_sources(model);
+  std::vector<double> sizes;
+  for (const formats::TensorSource& source : sources) sizes.push_back(static_cast<double>(formats::data_size(source)));
+  const std::vector<int> writers = dist::deal(sizes, group.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (writers[i] != group.rank()) continue;
+    std::uint64_t offset = 0;
+    sources[i].produce([&](std::span<const std::byte> piece) {
+      file.write(sources[i].name, offset, piece);
+      offset += piece.size();
+    });
+  }
+}
+
+void write_own_state(const Optimizer& optimizer, formats::SharedSafetensors& file) {
+  for (const NamedState& state : optimizer.state()) {
+    if (!state.is_saved_here || state.value.numel() == 0) continue;
+    const Tensor plain = state.value.detach().to(torch::kCPU).contiguous();
+    const auto row_bytes = plain.nbytes() / static_cast<std::size_t>(plain.size(0));
+    file.write(state.name, static_cast<std::uint64_t>(state.first_row) * row_bytes,
+               {static_cast<const std::byte*>(plain.const_data_ptr()), plain.nbytes()});
+  }
+}
+
+// What is the same on every rank: written by the first, when all parts are there.
+void write_rest(const fs::path& dir, const Optimizer& optimizer, const TrainProgress& progress) {
   Json hashes = Json::object();
   for (const char* name : kHashedFiles) hashes[name] = file_hash(dir / name);
   write_json(dir / kStateFile, {{"version", kVersion},
@@ -62,6 +100,42 @@ void write_files(const fs::path& dir, const model::Transformer& model, const Opt
                                 {"loader", data::to_json(progress.loader)},
                                 {"best", best_to_json(progress.best)},
                                 {"hashes", std::move(hashes)}});
+}
+
+void write_checkpoint(const fs::path& path, const model::Transformer& model, const Optimizer& optimizer,
+                      const TrainProgress& progress, const fs::path& tokenizer, dist::ProcessGroup& group) {
+  std::optional<AtomicDirectory> directory;
+  std::unique_ptr<SharedFiles> files;
+  fs::path dir;
+  const auto open_files = [&] {
+    files.reset(new SharedFiles{{dir / model::kWeightsFile, model::weight_sources(model)},
+                                {dir / kTensorsFile, state_sources(optimizer)}});
+  };
+  dist::together(group, [&] {
+    if (!group.is_first()) return;
+    std::error_code ignored;
+    fs::remove_all(path, ignored);  // from before the run went back to an older one
+    directory.emplace(path);
+    dir = directory->working_path();
+    write_json(dir / model::kConfigFile, model::config_to_json(model.config));
+    if (!tokenizer.empty()) write_file(dir / data::kTokenizerFile, read_file(tokenizer));
+    open_files();
+    files->weights.create();
+    files->state.create();
+  });
+  dir = group.gather(dir.string()).front();
+  dist::together(group, [&] {
+    if (!group.is_first()) open_files();
+    write_own_weights(model, files->weights, group);
+    write_own_state(optimizer, files->state);
+    files->weights.flush();
+    files->state.flush();
+  });
+  dist::together(group, [&] {
+    if (!group.is_first()) return;
+    write_rest(dir, optimizer, progress);
+    directory->commit();
+  });
 }
 
 // train_state.json, whose hashes are those of the files beside it.
@@ -88,13 +162,17 @@ Json read_state(const fs::path& checkpoint) {
 
 void save_checkpoint(const fs::path& run, const model::Transformer& model, const Optimizer& optimizer,
                      const TrainProgress& progress, const fs::path& tokenizer) {
-  const fs::path path = checkpoint_path(run, progress.step);
+  dist::ProcessGroup alone;
+  save_checkpoint(run, model, optimizer, progress, tokenizer, alone);
+}
+
+void save_checkpoint(const fs::path& run, const model::Transformer& model, const Optimizer& optimizer,
+                     const TrainProgress& progress, const fs::path& tokenizer, dist::ProcessGroup& group) {
+  std::vector<Tensor> values;
+  for (const model::Parameter& parameter : model.parameters) values.push_back(parameter.value);
+  dist::check_same(group, values, fmt::format("the parameters at step {}", progress.step));
   try {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);  // from before the run went back to an older one
-    AtomicDirectory directory(path);
-    write_files(directory.working_path(), model, optimizer, progress, tokenizer);
-    directory.commit();
+    write_checkpoint(checkpoint_path(run, progress.step), model, optimizer, progress, tokenizer, group);
   } catch (const Error& e) {
     std::error_code code;
     const fs::space_info space = fs::space(run, code);
@@ -125,17 +203,17 @@ LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Log& log, const tor
 
 void load_optimizer_state(const fs::path& checkpoint, Optimizer& optimizer) {
   const auto file = formats::SafetensorsFile::open(checkpoint / kTensorsFile);
-  const std::vector<NamedState> state = optimizer.state();
-  if (file.tensors().size() != state.size()) {
-    throw Error(fmt::format("{}: {} tensors, expected {}", file.path().string(), file.tensors().size(), state.size()),
+  const std::size_t expected = optimizer.whole_state().size();
+  if (file.tensors().size() != expected) {
+    throw Error(fmt::format("{}: {} tensors, expected {}", file.path().string(), file.tensors().size(), expected),
                 "the optimiser's options have changed");
   }
-  for (const NamedState& each : state) {
+  for (const NamedState& each : optimizer.state()) {
     const Tensor saved = model::view_tensor(file, each.name);
-    if (saved.sizes() != each.value.sizes()) {
+    if (saved.sizes() != at::IntArrayRef(each.shape)) {
       throw Error(fmt::format("{}: tensor '{}' has another shape than its parameter", file.path().string(), each.name));
     }
-    Tensor(each.value).copy_(saved);
+    Tensor(each.value).copy_(saved.narrow(0, each.first_row, each.value.size(0)));
   }
   optimizer.set_steps(read_json(checkpoint / kStateFile).at("optimizer_steps").get<std::int64_t>());
 }

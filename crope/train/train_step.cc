@@ -29,8 +29,12 @@ PrecisionScope::~PrecisionScope() {
   at::autocast::clear_cache();  // casts of weights that are about to change
 }
 
-std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
-                                        const std::function<bool()>& stop) {
+namespace {
+
+// `reducer` may be null. The loss returned is this rank's share of it.
+std::optional<double> gradients_of_share(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
+                                         const std::function<bool()>& stop, std::int64_t rows_of_all,
+                                         dist::GradientReducer* reducer) {
   for (model::Parameter& parameter : model.parameters) parameter.value.mutable_grad() = Tensor();
   const torch::Device device = model.embedding.device();
   const auto width = static_cast<std::int64_t>(batch.tokens.size()) / batch.rows;
@@ -39,16 +43,35 @@ std::optional<double> compute_gradients(model::Transformer& model, data::TokenBa
   for (std::int64_t first = 0; first < batch.rows; first += options.micro_batch_size) {
     if (stop()) return {};
     const std::int64_t count = std::min(options.micro_batch_size, batch.rows - first);
-    const double share = static_cast<double>(count) / static_cast<double>(batch.rows);
+    const double share = static_cast<double>(count) / static_cast<double>(rows_of_all);
     Tensor loss;
     {
       const PrecisionScope scope(options.precision, device);
       loss = model::loss(model, rows.narrow(0, first, count).to(device), options.activations);
     }
+    const bool is_last = first + count == batch.rows;
+    if (is_last && reducer != nullptr) reducer->begin();
     loss.backward(at::full_like(loss, share));
     sum += share * loss.item<double>();
   }
   return sum;
+}
+
+}  // namespace
+
+std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
+                                        const std::function<bool()>& stop) {
+  return gradients_of_share(model, batch, options, stop, batch.rows, nullptr);
+}
+
+std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
+                                        const std::function<bool()>& stop, dist::ProcessGroup& group,
+                                        dist::GradientReducer& reducer) {
+  const std::int64_t rows_of_all = batch.rows * group.size();
+  const auto share = gradients_of_share(model, batch, options, stop, rows_of_all, &reducer);
+  if (!share) return {};
+  reducer.finish();
+  return group.sum(*share);
 }
 
 }  // namespace crope::train

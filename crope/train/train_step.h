@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "crope/data/token_loader.h"
+#include "crope/dist/data_parallel.h"
 #include "crope/model/transformer.h"
 #include "crope/train/train_config.h"
 
@@ -24,6 +25,12 @@ StepOptions step_options(const TrainConfig& config);
 // Asks `stop` between the pieces; when it says so, the gradients are not to be used and nothing is returned.
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop);
+
+// The same of a batch that the ranks of a group share, each with its rows of it: gradient and loss are those of the whole
+// batch. `stop` answers alike on every rank.
+std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
+                                        const std::function<bool()>& stop, dist::ProcessGroup& group,
+                                        dist::GradientReducer& reducer);
 
 // Computes in bf16 where ATen's autocast says so, while it lives; does nothing for fp32.
 class PrecisionScope {

@@ -13,6 +13,8 @@
 #include "crope/base/interrupt.h"
 #include "crope/base/memory.h"
 #include "crope/base/progress.h"
+#include "crope/dist/agreement.h"
+#include "crope/dist/data_parallel.h"
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
@@ -37,15 +39,26 @@ double seconds_since(Clock::time_point start) {
 
 class Trainer {
  public:
-  Trainer(const TrainJob& job, Log& log)
-      : job_(job), config_(job.config), log_(log), lock_((fs::create_directories(job.run), job.run), "trains") {
+  Trainer(const TrainJob& job, Log& log, const std::shared_ptr<dist::ProcessGroup>& group)
+      : job_(job), config_(job.config), log_(log), group_(group), stop_vote_(*group) {
     at::set_num_threads(static_cast<int>(config_.threads));
-    const data::DataDir data = data::open_data_dir(job.data);
-    if (fs::exists(job.run / kRunFile)) check_recorded_data(job, data);
-    open_data(data);
+    data::DataDir data;
+    dist::together(*group_, [&] {
+      data = data::open_data_dir(job.data);
+      if (group_->is_first()) {
+        fs::create_directories(job.run);
+        lock_.emplace(job.run, "trains");
+      }
+      if (fs::exists(job.run / kRunFile)) check_recorded_data(job, data);
+      open_data(data);
+    });
     restore_or_begin();
-    write_run_record(job, data);
-    metrics_ = std::make_unique<MetricsLog>(job.run / kMetricsFile, progress_.step);
+    dist::check_same(*group_, parameters_, fmt::format("the parameters at step {}", progress_.step));
+    dist::together(*group_, [&] {
+      if (!group_->is_first()) return;
+      write_run_record(job, data);
+      metrics_.emplace(job.run / kMetricsFile, progress_.step);
+    });
   }
 
   TrainSummary run() {
@@ -57,6 +70,9 @@ class Trainer {
     summary_.elapsed_s = progress_.elapsed_s;
     summary_.tokens_per_second = median_rate();
     summary_.peak_memory = peak_memory();
+    for (const std::string& bytes : group_->gather(std::to_string(optimizer_->state_bytes()))) {
+      summary_.optimizer_bytes = std::max<std::uint64_t>(summary_.optimizer_bytes, std::stoull(bytes));
+    }
     return summary_;
   }
 
@@ -67,6 +83,8 @@ class Trainer {
     const auto rows = std::make_shared<data::TokenRows>(data.train, T, V);
     loader_ = std::make_unique<data::TokenLoader>(
         rows, data::LoaderOptions{.batch_rows = config_.batch_size,
+                                  .rank = group_->rank(),
+                                  .world_size = group_->size(),
                                   .order = data::parse_row_order(config_.data_order),
                                   .seed = static_cast<std::uint64_t>(config_.seed)});
     if (fs::exists(data.path / data::kTokenizerFile)) tokenizer_ = data.path / data::kTokenizerFile;
@@ -81,39 +99,52 @@ class Trainer {
     }
   }
 
-  // The newest checkpoint that is whole, or a new model.
+  // The newest checkpoint that is whole for every rank, or a new model.
   void restore_or_begin() {
-    for (const Checkpoint& checkpoint : resume_candidates(job_.run)) {
-      try {
-        restore(checkpoint);
-        log_.info(fmt::format("going on from step {} ({})", progress_.step, checkpoint.path.string()));
+    for (const std::int64_t step : agreed_candidates()) {
+      const fs::path path = checkpoint_path(job_.run, step);
+      std::string message;
+      if (dist::all_succeed(*group_, [&] { restore(path); }, message)) {
+        log_.info(fmt::format("going on from step {} ({})", progress_.step, path.string()));
         return;
-      } catch (const Error& e) {
-        log_.warn(fmt::format("{}; trying the checkpoint before it", e.what()));
       }
+      log_.warn(fmt::format("{}; trying the checkpoint before it", message));
+      progress_ = {};
+      saved_step_ = 0;
     }
     begin(make_starting_model(job_, log_));
   }
 
-  void begin(model::Transformer model) {
-    model_ = std::make_unique<model::Transformer>(std::move(model));
-    model::set_requires_grad(*model_, true);
-    optimizer_ = std::make_unique<Optimizer>(*model_, optimizer_options(config_));
-    for (const model::Parameter& parameter : model_->parameters) parameters_.push_back(parameter.value);
+  // As the first rank sees them.
+  std::vector<std::int64_t> agreed_candidates() {
+    Json steps = Json::array();
+    if (group_->is_first()) {
+      for (const Checkpoint& checkpoint : resume_candidates(job_.run)) steps.push_back(checkpoint.step);
+    }
+    return parse_json(group_->gather(steps.dump()).front(), "checkpoints").get<std::vector<std::int64_t>>();
   }
 
-  void restore(const Checkpoint& checkpoint) {
-    LoadedCheckpoint loaded = load_checkpoint(checkpoint.path, log_, torch::Device(config_.device));
+  void begin(model::Transformer model) {
+    reducer_.reset();
     parameters_.clear();
+    model_ = std::make_unique<model::Transformer>(std::move(model));
+    model::set_requires_grad(*model_, true);
+    optimizer_ = std::make_unique<Optimizer>(*model_, optimizer_options(config_), group_);
+    for (const model::Parameter& parameter : model_->parameters) parameters_.push_back(parameter.value);
+    reducer_ = std::make_unique<dist::GradientReducer>(group_, parameters_);
+  }
+
+  void restore(const fs::path& checkpoint) {
+    LoadedCheckpoint loaded = load_checkpoint(checkpoint, log_, torch::Device(config_.device));
     begin(std::move(loaded.model));
-    load_optimizer_state(checkpoint.path, *optimizer_);
+    load_optimizer_state(checkpoint, *optimizer_);
     loader_->restore(loaded.progress.loader);
     progress_ = loaded.progress;
     saved_step_ = progress_.step;
   }
 
   void train_on() {
-    const double peak = measure_gemm_peak(torch::Device(config_.device));
+    const double peak = measure_gemm_peak(torch::Device(config_.device)) * group_->size();
     const double flops_per_token = model::cost_per_token(model_->config, config_.seq_len).training_flops;
     Progress line(log_, {.label = "train",
                          .unit = "steps",
@@ -142,7 +173,8 @@ class Trainer {
   // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
   bool update(Clock::time_point start) {
     data::TokenBatch batch = loader_->next();
-    const auto loss = compute_gradients(*model_, batch, step_options(config_), interrupt_requested);
+    const auto stop = [&] { return stop_vote_.ask(interrupt_requested()); };
+    const auto loss = compute_gradients(*model_, batch, step_options(config_), stop, *group_, *reducer_);
     if (!loss) return false;
     const double norm = config_.grad_clip > 0 ? optim::clip_gradient_norm(parameters_, config_.grad_clip)
                                               : optim::gradient_norm(parameters_);
@@ -151,14 +183,14 @@ class Trainer {
     optimizer_->step(lr);
 
     const double seconds = seconds_since(start);
-    const auto tokens = static_cast<std::uint64_t>(batch.rows * config_.seq_len);
+    const auto tokens = static_cast<std::uint64_t>(config_.batch_size * config_.seq_len);
     progress_.step += 1;
     progress_.tokens += tokens;
     progress_.elapsed_s += seconds;
     progress_.loader = loader_->state();
     rates_.push_back(static_cast<double>(tokens) / seconds);
     summary_.loss = loss;
-    metrics_->write({{"step", progress_.step},
+    write_metrics({{"step", progress_.step},
                      {"tokens", progress_.tokens},
                      {"loss", *loss},
                      {"lr", lr},
@@ -166,6 +198,10 @@ class Trainer {
                      {"tokens_per_second", rates_.back()},
                      {"elapsed_s", progress_.elapsed_s}});
     return true;
+  }
+
+  void write_metrics(const Json& line) {
+    if (metrics_) metrics_->write(line);
   }
 
   void check_finite(double loss, double norm) const {
@@ -181,7 +217,7 @@ class Trainer {
     if (!validation_) return;
     const ValidationResult result = [&] {
       const PrecisionScope scope(step_options(config_).precision, model_->embedding.device());
-      return validation_->run(*model_);
+      return validation_->run(*model_, *group_);
     }();
     Json line = {{"step", progress_.step}, {"val_loss", result.loss}};
     std::string text = fmt::format("step {}: validation loss {:.4f}", progress_.step, result.loss);
@@ -189,9 +225,9 @@ class Trainer {
       line["bits_per_byte"] = *result.bits_per_byte;
       text += fmt::format(", {:.4f} bits per byte", *result.bits_per_byte);
     }
-    metrics_->write(line);
+    write_metrics(line);
     log_.info(text);
-    show_sample();
+    if (group_->is_first()) show_sample();
     summary_.validation = result;
     validated_step_ = progress_.step;
   }
@@ -208,12 +244,15 @@ class Trainer {
     const bool is_best =
         validated_step_ == progress_.step && (!progress_.best || summary_.validation->loss < progress_.best->val_loss);
     if (is_best) progress_.best = {progress_.step, summary_.validation->loss};
-    save_checkpoint(job_.run, *model_, *optimizer_, progress_, tokenizer_);
-    link_checkpoint(job_.run, kLatestLink, progress_.step);
-    if (is_best) link_checkpoint(job_.run, kBestLink, progress_.step);
+    save_checkpoint(job_.run, *model_, *optimizer_, progress_, tokenizer_, *group_);
     saved_step_ = progress_.step;
-    const auto best = progress_.best ? std::optional(progress_.best->step) : std::nullopt;
-    prune_checkpoints(job_.run, progress_.step, config_.keep_checkpoints, best);
+    dist::together(*group_, [&] {
+      if (!group_->is_first()) return;
+      link_checkpoint(job_.run, kLatestLink, progress_.step);
+      if (is_best) link_checkpoint(job_.run, kBestLink, progress_.step);
+      const auto best = progress_.best ? std::optional(progress_.best->step) : std::nullopt;
+      prune_checkpoints(job_.run, progress_.step, config_.keep_checkpoints, best);
+    });
   }
 
   double median_rate() const {
@@ -226,14 +265,17 @@ class Trainer {
   const TrainJob& job_;
   const TrainConfig& config_;
   Log& log_;
-  DirectoryLock lock_;
+  std::shared_ptr<dist::ProcessGroup> group_;
+  dist::Vote stop_vote_;
+  std::optional<DirectoryLock> lock_;  // of the first rank
   fs::path tokenizer_;
   std::unique_ptr<data::TokenLoader> loader_;
   std::optional<Validation> validation_;
   std::unique_ptr<model::Transformer> model_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<torch::Tensor> parameters_;
-  std::unique_ptr<MetricsLog> metrics_;
+  std::unique_ptr<dist::GradientReducer> reducer_;
+  std::optional<MetricsLog> metrics_;  // of the first rank
   TrainProgress progress_;
   TrainSummary summary_;
   std::vector<double> rates_;  // tokens a second of every step of this process
@@ -243,8 +285,8 @@ class Trainer {
 
 }  // namespace
 
-TrainSummary train(const TrainJob& job, Log& log) {
-  return Trainer(job, log).run();
+TrainSummary train(const TrainJob& job, Log& log, const std::shared_ptr<dist::ProcessGroup>& group) {
+  return Trainer(job, log, group).run();
 }
 
 }  // namespace crope::train

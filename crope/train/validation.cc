@@ -7,6 +7,7 @@
 #include <numbers>
 #include <set>
 
+#include "crope/dist/deal.h"
 #include "crope/text/tokenizer.h"
 
 namespace crope::train {
@@ -48,17 +49,24 @@ Validation::Validation(const data::DataDir& data, std::int64_t vocab_size, const
       bytes_per_token_(bytes_per_token(data, tokens_, rows_)) {}
 
 ValidationResult Validation::run(const model::Transformer& model) const {
+  dist::ProcessGroup alone;
+  return run(model, alone);
+}
+
+ValidationResult Validation::run(const model::Transformer& model, dist::ProcessGroup& group) const {
   const at::NoGradGuard no_grad;
   double sum = 0;
-  for (std::uint64_t first = 0; first < rows_;) {
-    const std::uint64_t count = std::min(static_cast<std::uint64_t>(micro_batch_size_), rows_ - first);
+  const auto share = dist::stretch_of(static_cast<std::int64_t>(rows_), group.rank(), group.size());
+  const auto end = static_cast<std::uint64_t>(share.first + share.count);
+  for (auto first = static_cast<std::uint64_t>(share.first); first < end;) {
+    const std::uint64_t count = std::min(static_cast<std::uint64_t>(micro_batch_size_), end - first);
     std::vector<std::int64_t> ids = tokens_.read_range(first, count);
     const Tensor batch =
         at::from_blob(ids.data(), {static_cast<std::int64_t>(count), tokens_.seq_len() + 1}, at::kLong);
     sum += model::loss(model, batch.to(model.embedding.device())).item<double>() * static_cast<double>(count);
     first += count;
   }
-  ValidationResult result{.loss = sum / static_cast<double>(rows_), .bits_per_byte = {}};
+  ValidationResult result{.loss = group.sum(sum) / static_cast<double>(rows_), .bits_per_byte = {}};
   if (bytes_per_token_ && *bytes_per_token_ > 0) {
     result.bits_per_byte = result.loss / std::numbers::ln2 / *bytes_per_token_;
   }

@@ -7,6 +7,7 @@
 
 #include "crope/data/data_dir.h"
 #include "crope/data/token_rows.h"
+#include "crope/dist/process_group.h"
 #include "crope/model/transformer.h"
 
 namespace crope::train {
@@ -28,6 +29,9 @@ class Validation {
   Validation(const data::DataDir& data, std::int64_t vocab_size, const ValidationOptions& options);
 
   ValidationResult run(const model::Transformer& model) const;
+
+  // The same, each rank of the group with its share of the rows.
+  ValidationResult run(const model::Transformer& model, dist::ProcessGroup& group) const;
 
   std::uint64_t rows() const { return rows_; }
 
