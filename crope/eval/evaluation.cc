@@ -6,6 +6,8 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/dist/agreement.h"
+#include "crope/eval/dealt_items.h"
 #include "crope/eval/journal.h"
 #include "crope/eval/results.h"
 #include "crope/eval/runner.h"
@@ -63,7 +65,7 @@ void write_samples(const fs::path& out, const TaskList& list, const std::vector<
 
 }  // namespace
 
-Json evaluate(const EvaluationOptions& options, Log& log) {
+Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<dist::ProcessGroup>& group) {
   check_options(options);
   RunFacts facts{.model = options.model.string(),
                  .batch_tokens = options.batch_tokens,
@@ -89,7 +91,12 @@ Json evaluate(const EvaluationOptions& options, Log& log) {
                              .bos = options.add_bos ? Bos::added : Bos::absent,
                              .journal = out / kJournalName,
                              .model_name = model_fingerprint(dir)};
-  std::vector<std::vector<Response>> responses = run_tasks(model, tokenizer, list.tasks, runner, log);
+  std::vector<std::vector<Response>> responses;
+  dist::together(*group, [&] {
+    responses = run_tasks(model, tokenizer, own_items(list.tasks, *group), runner, log);
+  });
+  responses = gather_responses(list.tasks, responses, *group);
+  if (!group->is_first()) return nullptr;
   std::vector<TaskOutcome> outcomes;
   for (std::size_t t = 0; t < list.tasks.size(); ++t) {
     outcomes.push_back(make_outcome(list.tasks[t], std::move(responses[t])));

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "crope/base/json.h"
 #include "crope/base/log.h"
+#include "crope/dist/process_group.h"
 
 namespace crope::eval {
 
@@ -28,7 +30,9 @@ struct EvaluationOptions {
 
 // Writes results.json, with log_samples also samples_<task>.jsonl, into `out`, and returns the former. A journal in
 // `out` keeps what is found out meanwhile: a killed evaluation, started again, continues.
-// Throws UsageError on options that make no sense, Error on files that do not fit.
-Json evaluate(const EvaluationOptions& options, Log& log);
+// The ranks of a group share out the items; the first of them writes, and the others return null.
+// Throws UsageError on options that make no sense, Error on files that do not fit or when another rank has failed.
+Json evaluate(const EvaluationOptions& options, Log& log,
+              const std::shared_ptr<dist::ProcessGroup>& group = dist::world_of_one());
 
 }  // namespace crope::eval

@@ -1,12 +1,14 @@
 #include "crope/study/experiment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "crope/base/interrupt.h"
 #include "crope/eval/evaluation.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
 #include "crope/report/run_data.h"
+#include "crope/train/run_dir.h"
 #include "crope/train/trainer.h"
 
 namespace crope::study {
@@ -24,24 +26,63 @@ bool is_evaluated(const Experiment& experiment) {
   return eval::headlines(read_json(results), experiment.tasks).size() == experiment.tasks.size();
 }
 
+// The settings of a run as a recipe beside it, for those who are launched.
+fs::path write_recipe(const Experiment& experiment) {
+  fs::path path = experiment.job.run;
+  path += ".recipe.json";
+  fs::create_directories(path.parent_path());
+  write_json(path, experiment.job.given);
+  return path;
+}
+
+// Whether the run has come to its last step.
+bool train_launched(const Experiment& experiment) {
+  const train::TrainJob job = train::resolve_job(experiment.job);
+  const auto is_trained = [&] {
+    const std::vector<train::Checkpoint> checkpoints = train::resume_candidates(job.run);
+    return !checkpoints.empty() && checkpoints.front().step >= job.config.steps;
+  };
+  if (is_trained()) return true;
+  run_launched(experiment.launcher, {"train", "--recipe", write_recipe(experiment).string(), "--data",
+                                     job.data.string(), "--out", job.run.string()});
+  return is_trained();
+}
+
+void evaluate_launched(const Experiment& experiment) {
+  run_launched(experiment.launcher,
+               {"eval", experiment.job.run.string(), "--tasks", fmt::format("{}", fmt::join(experiment.tasks, ",")),
+                "--data", experiment.benchmarks.string(), "--out", experiment.job.run.string(), "--limit",
+                std::to_string(experiment.limit), "--log-samples"});
+}
+
+void evaluate_here(const Experiment& experiment, Log& log) {
+  eval::evaluate({.model = experiment.job.run,
+                  .tasks = experiment.tasks,
+                  .data = experiment.benchmarks,
+                  .out = experiment.job.run,
+                  .limit = experiment.limit,
+                  .log_samples = true,
+                  .program = experiment.job.program.value("version", "")},
+                 log);
+}
+
 }  // namespace
 
 std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log) {
-  const train::TrainJob job = train::resolve_job(experiment.job);
-  if (!train::train(job, log).finished) return {};
+  const bool is_launched = !experiment.launcher.command.empty();
+  const bool is_trained = is_launched ? train_launched(experiment)
+                                      : train::train(train::resolve_job(experiment.job), log).finished;
+  if (!is_trained || interrupt_requested()) return {};
   const bool evaluates = !experiment.benchmarks.empty();
   if (evaluates && !is_evaluated(experiment)) {
-    eval::evaluate({.model = job.run,
-                    .tasks = experiment.tasks,
-                    .data = experiment.benchmarks,
-                    .out = job.run,
-                    .limit = experiment.limit,
-                    .log_samples = true,
-                    .program = experiment.job.program.value("version", "")},
-                   log);
+    if (is_launched) {
+      evaluate_launched(experiment);
+    } else {
+      evaluate_here(experiment, log);
+    }
   }
   if (interrupt_requested()) return {};
-  return read_outcome(job.run, evaluates ? experiment.tasks : std::vector<std::string>());
+  return read_outcome(experiment.job.run, evaluates ? experiment.tasks : std::vector<std::string>());
 }
 
 Outcome read_outcome(const fs::path& run, const std::vector<std::string>& tasks) {

@@ -8,6 +8,7 @@
 
 #include "crope/base/log.h"
 #include "crope/eval/results.h"
+#include "crope/study/launcher.h"
 #include "crope/train/train_job.h"
 
 namespace crope::study {
@@ -17,6 +18,7 @@ struct Experiment {
   std::filesystem::path benchmarks;  // folder of benchmark files; empty: nothing is evaluated
   std::vector<std::string> tasks = {"hellaswag", "mmlu", "gsm8k"};
   std::int64_t limit = 0;  // items of each task; 0: all
+  Launcher launcher = {};  // trains and evaluates as several ranks, where it has a command
 };
 
 struct Outcome {

@@ -130,7 +130,8 @@ std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, Log& l
                          planned.is_done ? "there already" : "training and evaluation"));
     const Experiment experiment{.job = job_of(options, corpus.data, planned.variant, planned.seed),
                                 .benchmarks = corpus.benchmarks,
-                                .limit = options.scale.limit};
+                                .limit = options.scale.limit,
+                                .launcher = options.launcher};
     const auto outcome = run_experiment(experiment, log);
     if (!outcome) return {};
     result.outcomes.push_back(*outcome);

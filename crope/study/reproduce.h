@@ -9,6 +9,7 @@
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/study/claims.h"
+#include "crope/study/launcher.h"
 #include "crope/study/small_world.h"
 #include "crope/train/train_config.h"
 
@@ -35,6 +36,7 @@ struct ReproduceOptions {
   std::filesystem::path benchmarks;  // folder of benchmark files; empty: the world's, or none with data of one's own
   std::int64_t seeds = 1;
   Json program = Json::object();
+  Launcher launcher = {};  // of the runs
 };
 
 struct PlannedRun {

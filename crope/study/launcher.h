@@ -1,0 +1,23 @@
+// This program started by another, as several ranks: "torchrun --nproc-per-node 8 --no-python" and what follows.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace crope::study {
+
+struct Launcher {
+  std::string command;            // goes through the shell as it is written; empty: nothing is launched
+  std::filesystem::path program;  // this one
+};
+
+// Runs `command program arguments...` and waits. What it prints goes to standard error. A signal that comes meanwhile
+// (InterruptScope) is passed on once, so that it can leave its files in order.
+// Throws Error with its status if it fails without having been told to stop.
+void run_launched(const Launcher& launcher, const std::vector<std::string>& arguments);
+
+// `word` as one word of a shell's.
+std::string shell_word(const std::string& word);
+
+}  // namespace crope::study
