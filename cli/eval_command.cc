@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/rank_flags.h"
 #include "cli/version.h"
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
@@ -21,6 +22,7 @@ struct EvalFlags {
   eval::EvaluationOptions options;
   std::string model, tasks, data, out;
   std::vector<std::string> texts;
+  RankFlags ranks{.timeout = 3600};  // ranks meet only at the end
   int threads = 0;
   bool json = false;
 };
@@ -42,8 +44,11 @@ std::filesystem::path default_out(const std::filesystem::path& model) {
 }
 
 void run(EvalFlags flags) {
-  Log log(stderr);
-  at::set_num_threads(resolve_thread_count(flags.threads));
+  const dist::Launch launch = dist::read_launch();
+  Log log(log_stream(launch));
+  const bool shares_machine = launch.size > 1 && flags.threads == 0;
+  const int threads = shares_machine ? dist::threads_per_rank(launch) : resolve_thread_count(flags.threads);
+  at::set_num_threads(threads);
   eval::EvaluationOptions& options = flags.options;
   options.model = flags.model;
   options.tasks = eval::parse_task_names(flags.tasks);
@@ -56,7 +61,9 @@ void run(EvalFlags flags) {
   options.out = flags.out.empty() ? default_out(options.model) : std::filesystem::path(flags.out);
   options.program = version_line();
   const InterruptScope interruptible;
-  const Json results = eval::evaluate(options, log);
+  const auto group = join_ranks(launch, flags.ranks, "cpu", threads, log);
+  const Json results = eval::evaluate(options, log, group);
+  if (!group->is_first()) return;
   if (flags.json) {
     fmt::print("{}\n", results.dump());
     return;
@@ -83,6 +90,7 @@ void declare_eval(Flags& flags) {
   flags.option("--batch-tokens", options.batch_tokens, "Tokens scored in one pass over the weights");
   flags.option("--batch-sequences", options.batch_sequences, "Texts generated at once");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
+  declare_rank_flags(flags, values->ranks);
   flags.option("--json", values->json, "Print results.json instead of the table");
   flags.run([values] { run(*values); });
 }

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "cli/version.h"
 #include "crope/base/error.h"
 #include "crope/base/nearest_name.h"
+#include "crope/dist/error_file.h"
 #include "crope/ops/tensor_memory.h"
 
 namespace {
@@ -34,19 +36,30 @@ const std::array kCommands = {
     &cli::kEvalCommand,
     &cli::kGenerateCommand,
     &cli::kChatCommand,
+    &cli::kServeCommand,
     &cli::kExportCommand,
     &cli::kImportCommand,
+    &cli::kUpcycleCommand,
     &cli::kExamplesCommand,
     &cli::kAnalyzeCommand,
     &cli::kReportCommand,
     &cli::kReproduceCommand,
     &cli::kInfoCommand,
+    &cli::kBenchCommand,
 };
 // clang-format on
 
+// "rank 1: " where several processes share a terminal.
+std::string rank_prefix() {
+  const auto rank = dist::process_environment("RANK");
+  return rank && dist::process_environment("WORLD_SIZE") != "1" ? fmt::format("rank {}: ", *rank) : "";
+}
+
 int report(int status, const std::string& message, const std::string& hint) {
-  fmt::print(stderr, "error: {}\n", message);
-  if (!hint.empty()) fmt::print(stderr, "hint: {}\n", hint);
+  const std::string prefix = rank_prefix();
+  fmt::print(stderr, "{}error: {}\n", prefix, message);
+  if (!hint.empty()) fmt::print(stderr, "{}hint: {}\n", prefix, hint);
+  dist::write_error_file(message + (hint.empty() ? "" : "\nhint: " + hint));
   return status;
 }
 
@@ -117,10 +130,8 @@ int run(int argc, char** argv) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  crope::ops::keep_tensor_memory();
+// Errors become words and a status.
+int run_guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const UsageError& e) {
@@ -134,4 +145,15 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     return report(kFailure, e.what(), "");
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  crope::ops::keep_tensor_memory();
+  const int status = run_guarded(argc, argv);
+  if (status == 0) return 0;
+  // Threads that wait for a rank which will not answer are left where they are.
+  std::fflush(nullptr);
+  std::_Exit(status);
 }

@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
@@ -18,7 +19,7 @@ namespace {
 
 struct ReproduceFlags {
   std::string scale;
-  std::string out, data, benchmarks;
+  std::string out, data, benchmarks, launch;
   std::int64_t seeds = 1;
   int threads = 0;
   bool plan_only = false;
@@ -34,6 +35,13 @@ Json claims_to_json(const std::vector<study::Claim>& claims) {
                     {"verdict", study::verdict_name(claim.verdict)}});
   }
   return rows;
+}
+
+// The file that runs now.
+std::filesystem::path own_program() {
+  std::error_code code;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", code);
+  return code ? "crope" : path;
 }
 
 void show_plan(const study::Plan& plan, Log& log) {
@@ -53,9 +61,11 @@ void run(const ReproduceFlags& flags) {
                                   .data = flags.data,
                                   .benchmarks = flags.benchmarks,
                                   .seeds = flags.seeds,
-                                  .program = program_record()};
+                                  .program = program_record(),
+                                  .launcher = {.command = flags.launch, .program = own_program()}};
   options.recipe = load_recipe(options.scale.recipe);
-  options.recipe["threads"] = resolve_thread_count(flags.threads);
+  // Ranks that are launched have their share of the machine each.
+  if (flags.launch.empty() || flags.threads > 0) options.recipe["threads"] = resolve_thread_count(flags.threads);
   show_plan(study::plan_study(options, log), log);
   if (flags.plan_only) return;
   const auto result = study::reproduce(options, log);
@@ -90,6 +100,8 @@ void declare_reproduce(Flags& flags) {
   flags.option("--benchmarks", values->benchmarks, "Folder with hellaswag/, mmlu/ and gsm8k/");
   flags.option("--seeds", values->seeds, "Runs of each variant");
   flags.option("--threads", values->threads, "0 takes all processors");
+  flags.option("--launch", values->launch,
+               "Start each run as several ranks: \"torchrun --nproc-per-node 8 --no-python\"");
   flags.option("--plan", values->plan_only, "Say what would be done and how long it takes, and stop");
   flags.option("--json", values->json, "The result as one JSON object");
   flags.run([values] { run(*values); });

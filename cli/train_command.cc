@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/rank_flags.h"
 #include "cli/train_flags.h"
 #include "cli/version.h"
 #include "crope/base/error.h"
@@ -21,6 +22,7 @@ struct TrainCommandFlags {
   explicit TrainCommandFlags(Flags& flags) : settings(flags) {}
 
   TrainFlags settings;
+  RankFlags ranks;
   std::string data;
   std::string out;
   std::string init_from;
@@ -47,7 +49,9 @@ void print_summary(const train::TrainJob& job, const train::TrainSummary& summar
                        {"bits_per_byte", validation ? optional_number(validation->bits_per_byte) : Json(nullptr)},
                        {"tokens_per_second", summary.tokens_per_second},
                        {"elapsed_s", summary.elapsed_s},
-                       {"peak_memory", summary.peak_memory}};
+                       {"peak_memory", summary.peak_memory},
+                       {"ranks", job.ranks},
+                       {"optimizer_bytes", summary.optimizer_bytes}};
     fmt::print("{}\n", json.dump());
     return;
   }
@@ -87,20 +91,25 @@ void print_dry_run(const train::TrainJob& job, const train::DryRun& run, bool as
 }
 
 void run_train(const TrainCommandFlags& flags) {
-  Log log(stderr);
+  const dist::Launch launch = dist::read_launch();
+  Log log(log_stream(launch));
   const InterruptScope interrupt;
   const train::TrainJob job = train::resolve_job({.given = flags.settings.given(),
                                                   .run = flags.out,
                                                   .data = flags.data,
                                                   .init_from = flags.init_from,
-                                                  .program = program_record()});
+                                                  .program = program_record(),
+                                                  .launch = launch});
   if (flags.dry_run) {
+    if (launch.size > 1) throw UsageError("--dry-run measures one process", "start it without torchrun or srun");
     print_dry_run(job, train::dry_run(job, log), flags.json);
     return;
   }
-  const train::TrainSummary summary = train::train(job, log);
+  // Nobody writes to the run before everybody has read it: joining waits for all.
+  const auto group = join_ranks(launch, flags.ranks, job.config.device, job.config.threads, log);
+  const train::TrainSummary summary = train::train(job, log, group);
   if (!summary.finished) log.info("stopped by a signal; the same command goes on from here");
-  print_summary(job, summary, flags.json);
+  if (group->is_first()) print_summary(job, summary, flags.json);
 }
 
 void declare_train(Flags& flags) {
@@ -112,6 +121,7 @@ void declare_train(Flags& flags) {
   flags.option("--resume", values->resume,
                "Go on with the run in --out if there is one, which is also what happens without");
   flags.option("--dry-run", values->dry_run, "Measure a few steps and say what the run will take; writes nothing");
+  declare_rank_flags(flags, values->ranks);
   flags.option("--json", values->json, "The result as one JSON object");
   flags.run([values] { run_train(*values); });
 }
