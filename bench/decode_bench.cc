@@ -18,9 +18,9 @@
 #include "crope/base/json.h"
 #include "crope/base/threads.h"
 #include "crope/infer/decoder.h"
-#include "crope/infer/packed_weights.h"
 #include "crope/model/cost.h"
 #include "crope/model/transformer.h"
+#include "crope/ops/tensor_memory.h"
 
 namespace {
 
@@ -96,9 +96,7 @@ Case make_case(model::Variant variant, at::ScalarType type) {
   for (const model::ParameterSpec& spec : model::parameter_specs(config)) {
     values.push_back((at::rand(spec.shape) - 0.5).mul_(0.1).to(type));
   }
-  model::Transformer model = model::make_transformer(config, values);
-  values.clear();
-  model = infer::pack_weights(std::move(model));
+  const model::Transformer model = model::make_transformer(config, values);
   const double bytes = model::cost_per_token(config, 1).weight_bytes * (type == at::kFloat ? 1.0 : 0.5);
   return {fmt::format("{} {}", model::traits(variant).name, type == at::kFloat ? "fp32" : "bf16"), config,
           std::make_unique<infer::Decoder>(model), bytes};
@@ -156,6 +154,7 @@ double median(std::vector<double> values) {
 
 int main(int argc, char** argv) {
   const Settings settings = parse(argc, argv);
+  ops::keep_tensor_memory();
   at::set_num_threads(resolve_thread_count(settings.threads));
   std::vector<Case> cases;
   for (const model::Variant variant : {model::Variant::rope, model::Variant::crope_all}) {

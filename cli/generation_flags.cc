@@ -7,7 +7,6 @@
 
 #include "crope/base/error.h"
 #include "crope/base/threads.h"
-#include "crope/infer/packed_weights.h"
 #include "crope/model/model_dir.h"
 
 namespace crope::cli {
@@ -91,7 +90,7 @@ GenerationModel load_generation_model(const GenerationFlags& flags, Log& log) {
   if (!result.end_token) result.end_token = end_of_text;
   result.begin_token = configured_token(config, "bos_token_id");
   if (!result.begin_token) result.begin_token = end_of_text;
-  result.model = infer::pack_weights(model::load_model(dir, log, torch::TensorOptions(type)));
+  result.model = model::load_model(dir, log, torch::TensorOptions(type));
   return result;
 }
 

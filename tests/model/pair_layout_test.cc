@@ -21,6 +21,13 @@ TEST(PairLayout, IsInvertedOnEveryChoiceOfDimensions) {
   }
 }
 
+TEST(PairLayout, ChangesTypeOnTheWay) {
+  const auto x = at::randn({4, 6});
+  const std::array<int, 2> both = {0, 1};
+  EXPECT_TRUE(at::equal(pairs_to_halves(x, both, at::kBFloat16), pairs_to_halves(x, both).to(at::kBFloat16)));
+  EXPECT_TRUE(pairs_to_halves(x, {}, at::kFloat).is_same(x));
+}
+
 TEST(PairLayout, WithoutPairsNothingIsCopied) {
   const auto x = at::randn({4, 6});
   EXPECT_TRUE(pairs_to_halves(x, {}).is_same(x));

@@ -14,23 +14,39 @@
 HWY_BEFORE_NAMESPACE();
 namespace crope::ops::cpu::HWY_NAMESPACE {
 
-// scores[r * stride + t] = scale q[r] . k[t].
-template <int kKeys, int kQueries>
-HWY_INLINE void score_block(const AttentionTile& tile, const float* keys, std::int64_t row, float* scores,
-                            std::int64_t stride) {
-  float sums[kKeys][kQueries];
-  dot_block<kKeys, kQueries, /*kSums=*/1, Ahead::leave>(keys, tile.K, tile.queries + row * tile.query_stride,
-                                                        tile.query_stride, tile.K, sums);
-  for (int i = 0; i < kKeys; ++i) {
-    for (int j = 0; j < kQueries; ++j) scores[(row + j) * stride + i] = sums[i][j] * tile.scale;
+// scores[r * stride + i] = scale q[r] . k[i] for kQueries rows from `row` on and `count` keys, at most a block.
+template <int kQueries>
+HWY_INLINE void score_block(const AttentionTile& tile, const float* const (&keys)[kBlockRows], std::int64_t count,
+                            std::int64_t row, float* scores, std::int64_t stride) {
+  const float* queries[kQueries];
+  for (int j = 0; j < kQueries; ++j) queries[j] = tile.queries + (row + j) * tile.query_stride;
+  float sums[kQueries][kBlockRows];
+  dot_block<kQueries>(keys, queries, tile.K, NothingAhead{}, sums);
+  for (int j = 0; j < kQueries; ++j) {
+    float* out = scores + (row + j) * stride;
+    if (count == kBlockRows) {
+      for (int i = 0; i < kBlockRows; ++i) out[i] = sums[j][i] * tile.scale;
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) out[i] = sums[j][i] * tile.scale;
+    }
   }
 }
 
-template <int kKeys>
-HWY_INLINE void score_keys(const AttentionTile& tile, const float* keys, float* scores, std::int64_t stride) {
-  std::int64_t row = 0;
-  for (; row + 4 <= tile.rows; row += 4) score_block<kKeys, 4>(tile, keys, row, scores, stride);
-  for (; row < tile.rows; ++row) score_block<kKeys, 1>(tile, keys, row, scores, stride);
+HWY_INLINE void score_keys(const AttentionTile& tile, const float* first, std::int64_t count, float* scores,
+                           std::int64_t stride) {
+  const float* keys[kBlockRows];
+  for (std::int64_t i = 0; i < kBlockRows; ++i) keys[i] = first + (i < count ? i : count - 1) * tile.K;
+  for (std::int64_t row = 0; row < tile.rows;) {
+    const std::int64_t queries = block_columns(tile.rows - row);
+    if (queries == 3) {
+      score_block<3>(tile, keys, count, row, scores, stride);
+    } else if (queries == 2) {
+      score_block<2>(tile, keys, count, row, scores, stride);
+    } else {
+      score_block<1>(tile, keys, count, row, scores, stride);
+    }
+    row += queries;
+  }
 }
 
 // Scores become exp(score - largest) over the first `count`, 0 behind them up to `end`. Returns 1 / their sum.
@@ -135,9 +151,10 @@ void Attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, floa
   std::int64_t t = 0;
   for (const KeyValuePart& part : parts) {
     const std::int64_t length = part.length < end - t ? part.length : end - t;
-    std::int64_t i = 0;
-    for (; i + 3 <= length; i += 3) score_keys<3>(tile, part.keys + i * tile.K, scores + t + i, end);
-    for (; i < length; ++i) score_keys<1>(tile, part.keys + i * tile.K, scores + t + i, end);
+    for (std::int64_t i = 0; i < length; i += kBlockRows) {
+      const std::int64_t count = length - i < kBlockRows ? length - i : kBlockRows;
+      score_keys(tile, part.keys + i * tile.K, count, scores + t + i, end);
+    }
     t += length;
   }
   float scales[kMaxAttentionRows];

@@ -1,8 +1,8 @@
-// Dot products of a few rows of weights with a few rows of x, compiled for each instruction set: the inner loop of
-// skinny products and of attention scores.
+// Dot products of four rows with a few columns, compiled for each instruction set: the inner loop of skinny products
+// and of attention scores.
 //
-// Each product is summed in an order that does not depend on what stands beside it in the block: so a row's result does
-// not depend on how many rows are multiplied together.
+// Each product is summed in an order that does not depend on what stands beside it in the block: so a column's results
+// do not depend on how many columns are multiplied together.
 
 // Highway's pattern for headers that are compiled once for each instruction set.
 #if defined(CROPE_OPS_CPU_DOT_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -56,73 +56,95 @@ HWY_INLINE float sum_lanes(Tag d, Vector v) {
   return hn::GetLane(hn::SumOfLanes(d, v));
 }
 
-// Whether what lies ahead in memory is fetched into the cache while the block is worked on.
-enum class Ahead { leave, fetch };
+// Rows of a block. Fewer are repeated: their sums are thrown away.
+constexpr int kBlockRows = 4;
 
-// Far enough that it arrives in time, near enough that it is still there.
-constexpr std::size_t kBytesAhead = 8192;
+// The sums of the lanes of four vectors together: a quarter of the work of one after the other.
+HWY_INLINE void sum_lanes_of_four(Tag d, const Vector (&v)[kBlockRows], float* out) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < kBlockRows; ++i) out[i] = sum_lanes(d, v[i]);
+#else
+  const hn::RepartitionToWide<Tag> pairs;
+  const Vector low = hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
+  const Vector high = hn::Add(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3]));
+  const auto first = hn::BitCast(pairs, low), second = hn::BitCast(pairs, high);
+  HWY_ALIGN float sums[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, first, second)),
+                    hn::BitCast(d, hn::InterleaveUpper(pairs, first, second))),
+            d, sums);
+  // One sum of each row stands in every 16 bytes.
+  for (int i = 0; i < kBlockRows; ++i) out[i] = sums[i];
+  for (std::size_t lane = kBlockRows; lane < hn::Lanes(d); lane += kBlockRows) {
+    for (int i = 0; i < kBlockRows; ++i) out[i] += sums[lane + static_cast<std::size_t>(i)];
+  }
+#endif
+}
 
-template <Ahead kAhead, typename W>
-HWY_INLINE void fetch_ahead(const W* from) {
-  if constexpr (kAhead == Ahead::fetch) {
-    __builtin_prefetch(reinterpret_cast<const char*>(from) + kBytesAhead, /*for writing=*/0, /*second cache=*/2);
+// What is wanted in the cache next: two places, each moved on by `step` bytes with every vector of the block.
+struct Ahead {
+  const char* first;
+  const char* second;
+  std::ptrdiff_t step;
+};
+struct NothingAhead {};
+
+HWY_INLINE void fetch(Ahead& ahead) {
+  __builtin_prefetch(ahead.first, /*for writing=*/0, /*second cache=*/2);
+  __builtin_prefetch(ahead.second, /*for writing=*/0, /*second cache=*/2);
+  ahead.first += ahead.step;
+  ahead.second += ahead.step;
+}
+HWY_INLINE void fetch(NothingAhead) {}
+
+// out[j][i] = w[i] . x[j] over N.
+template <int kColumns, typename W, typename AheadType>
+HWY_INLINE void dot_block(const W* const (&w)[kBlockRows], const float* const* x, std::int64_t N, AheadType ahead,
+                          float (*out)[kBlockRows]) {
+  const Tag d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const W *const w0 = w[0], *const w1 = w[1], *const w2 = w[2], *const w3 = w[3];
+  const float* columns[kColumns];
+  Vector sums[kColumns][kBlockRows];
+#pragma GCC unroll 4
+  for (int j = 0; j < kColumns; ++j) {
+    columns[j] = x[j];
+#pragma GCC unroll 4
+    for (int i = 0; i < kBlockRows; ++i) sums[j][i] = hn::Zero(d);
+  }
+  std::int64_t n = 0;
+#pragma GCC unroll 2
+  for (; n + lanes <= N; n += lanes) {
+    fetch(ahead);
+    Vector values[kColumns];
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) values[j] = hn::LoadU(d, columns[j] + n);
+    const Vector r0 = load(d, w0 + n);
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) sums[j][0] = hn::MulAdd(r0, values[j], sums[j][0]);
+    const Vector r1 = load(d, w1 + n);
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) sums[j][1] = hn::MulAdd(r1, values[j], sums[j][1]);
+    const Vector r2 = load(d, w2 + n);
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) sums[j][2] = hn::MulAdd(r2, values[j], sums[j][2]);
+    const Vector r3 = load(d, w3 + n);
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) sums[j][3] = hn::MulAdd(r3, values[j], sums[j][3]);
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kColumns; ++j) sum_lanes_of_four(d, sums[j], out[j]);
+  for (; n < N; ++n) {
+    for (int j = 0; j < kColumns; ++j) {
+      for (int i = 0; i < kBlockRows; ++i) out[j][i] += value(w[i][n]) * columns[j][n];
+    }
   }
 }
 
-// out[i][j] = w[i] . x[j] over N, for rows of w and x that are w_stride and x_stride apart. The vectors of a row go to
-// kSums sums in turn, which do not wait for each other; results are the same bits for the same kSums.
-template <int kRows, int kCols, int kSums, Ahead kAhead, typename W>
-HWY_INLINE void dot_block(const W* HWY_RESTRICT w, std::int64_t w_stride, const float* HWY_RESTRICT x,
-                          std::int64_t x_stride, std::int64_t N, float (&out)[kRows][kCols]) {
-  const Tag d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  Vector sums[kSums][kRows][kCols];
-#pragma GCC unroll 16
-  for (int s = 0; s < kSums; ++s) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 16
-      for (int j = 0; j < kCols; ++j) sums[s][i][j] = hn::Zero(d);
-    }
-  }
-  std::int64_t n = 0;
-  for (; n + kSums * lanes <= N; n += kSums * lanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) fetch_ahead<kAhead>(w + i * w_stride + n);
-#pragma GCC unroll 16
-    for (int s = 0; s < kSums; ++s) {
-      Vector xs[kCols];
-#pragma GCC unroll 16
-      for (int j = 0; j < kCols; ++j) xs[j] = hn::LoadU(d, x + j * x_stride + n + s * lanes);
-#pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) {
-        const Vector row = load(d, w + i * w_stride + n + s * lanes);
-#pragma GCC unroll 16
-        for (int j = 0; j < kCols; ++j) sums[s][i][j] = hn::MulAdd(row, xs[j], sums[s][i][j]);
-      }
-    }
-  }
-  for (; n + lanes <= N; n += lanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const Vector row = load(d, w + i * w_stride + n);
-#pragma GCC unroll 16
-      for (int j = 0; j < kCols; ++j)
-        sums[0][i][j] = hn::MulAdd(row, hn::LoadU(d, x + j * x_stride + n), sums[0][i][j]);
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 16
-    for (int j = 0; j < kCols; ++j) {
-      Vector all = sums[0][i][j];
-#pragma GCC unroll 16
-      for (int s = 1; s < kSums; ++s) all = hn::Add(all, sums[s][i][j]);
-      float sum = sum_lanes(d, all);
-      for (std::int64_t rest = n; rest < N; ++rest) sum += value(w[i * w_stride + rest]) * x[j * x_stride + rest];
-      out[i][j] = sum;
-    }
-  }
+// How many of `left` columns the next block takes: three fill the registers, and of four, two and two are faster than
+// three and one.
+HWY_INLINE std::int64_t block_columns(std::int64_t left) {
+  if (left == 4 || left == 2) return 2;
+  return left < 3 ? left : 3;
 }
 
 }  // namespace crope::ops::cpu::HWY_NAMESPACE

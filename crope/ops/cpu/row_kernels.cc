@@ -15,9 +15,20 @@ HWY_BEFORE_NAMESPACE();
 namespace crope::ops::cpu::HWY_NAMESPACE {
 
 HWY_INLINE float sum_of_squares(const float* x, std::int64_t N) {
-  float out[1][1];
-  dot_block<1, 1, /*kSums=*/4, Ahead::leave>(x, N, x, N, N, out);
-  return out[0][0];
+  const Tag d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  Vector sums[kBlockRows] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  std::int64_t n = 0;
+  for (; n + kBlockRows * lanes <= N; n += kBlockRows * lanes) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kBlockRows; ++i) {
+      const Vector values = hn::LoadU(d, x + n + i * lanes);
+      sums[i] = hn::MulAdd(values, values, sums[i]);
+    }
+  }
+  float sum = sum_lanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
+  for (; n < N; ++n) sum += x[n] * x[n];
+  return sum;
 }
 
 void NormaliseRow(const float* x, const float* gain, float eps, std::int64_t N, float* y) {

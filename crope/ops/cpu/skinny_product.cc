@@ -1,5 +1,8 @@
 #include "crope/ops/cpu/skinny_product.h"
 
+#include <algorithm>
+#include <vector>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "crope/ops/cpu/skinny_product.cc"
 #include <hwy/foreach_target.h>
@@ -15,31 +18,104 @@ HWY_INLINE void store(float* y, float value, Output output) {
   *y = output == Output::add ? *y + value : value;
 }
 
-// Sums of one product: two do not keep the arithmetic waiting when there is one row, and six products of two sums are
-// what sixteen registers hold.
-constexpr int kSums = 2;
-
-template <int kRows, int kCols, Ahead kAhead, typename W>
-HWY_INLINE void multiply_columns(const InputRows& x, const W* w, std::int64_t N, std::int64_t m, std::int64_t first,
-                                 OutputRows y, Output output) {
-  float sums[kRows][kCols];
-  dot_block<kRows, kCols, kSums, kAhead>(w, N, x.data + first * x.stride, x.stride, N, sums);
-  for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kCols; ++j) store(y.data + (first + j) * y.stride + m + i, sums[i][j], output);
-  }
+template <typename W>
+HWY_INLINE void widen(const W* from, std::int64_t N, float* to) {
+  const Tag d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t n = 0;
+  for (; n + lanes <= N; n += lanes) hn::StoreU(load(d, from + n), d, to + n);
+  for (; n < N; ++n) to[n] = value(from[n]);
 }
 
-// One block of rows of W with all rows of x. The block stays in the first cache meanwhile.
-template <int kRows, typename W>
-HWY_INLINE void multiply_block(const InputRows& x, const W* w, std::int64_t N, std::int64_t m, OutputRows y,
-                               Output output) {
-  std::int64_t r = 0;
-  if (x.R >= 3) {
-    multiply_columns<kRows, 3, Ahead::fetch>(x, w, N, m, 0, y, output);
-    for (r = 3; r + 3 <= x.R; r += 3) multiply_columns<kRows, 3, Ahead::leave>(x, w, N, m, r, y, output);
+// Blocks of four rows of weights with all columns, while the next block comes from memory.
+template <typename W>
+class BlockProduct {
+ public:
+  BlockProduct(std::int64_t columns, std::int64_t N) : N_(N), sums_(static_cast<std::size_t>(columns) * kBlockRows) {
+    columns_.reserve(static_cast<std::size_t>(columns));
+    for (std::int64_t left = columns; left > 0; left -= block_columns(left)) ++passes_;
+    // More than one pass widens the rows once for all.
+    if (kNarrow && passes_ > 1) wide_.resize(static_cast<std::size_t>(kBlockRows * N));
   }
-  if (x.R - r == 2) multiply_columns<kRows, 2, Ahead::fetch>(x, w, N, m, r, y, output);
-  if (x.R - r == 1) multiply_columns<kRows, 1, Ahead::fetch>(x, w, N, m, r, y, output);
+
+  void add_column(const float* column) { columns_.push_back(column); }
+
+  // Sums of column c: [kBlockRows].
+  const float* sums(std::int64_t c) const { return sums_.data() + c * kBlockRows; }
+
+  // The first two rows of the next block stand at `first_next`, the others at `second_next`.
+  void multiply(const W* const (&rows)[kBlockRows], const W* first_next, const W* second_next) {
+    if (wide_.empty()) return multiply_rows(rows, first_next, second_next);
+    const float* wide[kBlockRows];
+    for (int i = 0; i < kBlockRows; ++i) {
+      float* row = wide_.data() + i * N_;
+      widen(rows[i], N_, row);
+      wide[i] = row;
+    }
+    multiply_rows(wide, first_next, second_next);
+  }
+
+ private:
+  template <typename V>
+  void multiply_rows(const V* const (&rows)[kBlockRows], const W* first_next, const W* second_next) {
+    // Each pass fetches its share of the next block, so that memory is busy all the time.
+    const std::int64_t share = 2 * N_ * static_cast<std::int64_t>(sizeof(W)) / passes_;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag()));
+    Ahead ahead{reinterpret_cast<const char*>(first_next), reinterpret_cast<const char*>(second_next),
+                std::max<std::int64_t>(1, share * lanes / std::max(lanes, N_))};
+    const auto all = static_cast<std::int64_t>(columns_.size());
+    auto* out = reinterpret_cast<float(*)[kBlockRows]>(sums_.data());
+    for (std::int64_t c = 0; c < all;) {
+      const std::int64_t count = block_columns(all - c);
+      const float* const* x = columns_.data() + c;
+      if (count == 3) {
+        dot_block<3>(rows, x, N_, ahead, out + c);
+      } else if (count == 2) {
+        dot_block<2>(rows, x, N_, ahead, out + c);
+      } else {
+        dot_block<1>(rows, x, N_, ahead, out + c);
+      }
+      ahead.first += share;
+      ahead.second += share;
+      c += count;
+    }
+  }
+
+  static constexpr bool kNarrow = sizeof(W) < sizeof(float);
+
+  std::int64_t N_;
+  std::int64_t passes_ = 0;
+  std::vector<const float*> columns_;
+  std::vector<float> sums_;
+  std::vector<float> wide_;
+};
+
+// One column: nothing but reading the weights. fp32 rows keep the memory busy by themselves, four at a time; rows of
+// bf16 are too short for that, so four parts of the matrix are read beside each other.
+template <typename W>
+void multiply_column(const float* x, const W* w, std::int64_t N, std::int64_t begin, std::int64_t end, float* y,
+                     Output output) {
+  constexpr bool kApart = sizeof(W) < sizeof(float);
+  const std::int64_t steps = (end - begin + kBlockRows - 1) / kBlockRows;
+  const std::int64_t apart = kApart ? steps : 1, stride = kApart ? 1 : kBlockRows;
+  const auto bytes = static_cast<std::ptrdiff_t>(hn::Lanes(Tag()) * sizeof(W));
+  float sums[1][kBlockRows];
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t first = begin + step * stride;
+    const W* rows[kBlockRows];
+    for (std::int64_t i = 0; i < kBlockRows; ++i) rows[i] = w + std::min(first + i * apart, end - 1) * N;
+    if constexpr (kApart) {
+      // Two rows from the next but one on, of two of the parts in turn.
+      const auto* one = reinterpret_cast<const char*>(rows[step % 2] + 2 * N);
+      const auto* other = reinterpret_cast<const char*>(rows[step % 2 + 2] + 2 * N);
+      dot_block<1>(rows, &x, N, Ahead{one, other, 2 * bytes}, sums);
+    } else {
+      dot_block<1>(rows, &x, N, NothingAhead{}, sums);
+    }
+    for (std::int64_t i = 0; i < kBlockRows; ++i) {
+      if (first + i * apart < end) store(y + first + i * apart, sums[0][i], output);
+    }
+  }
 }
 
 template <typename W>
@@ -47,13 +123,18 @@ void multiply(const InputRows& x, const WeightRows& weight, std::int64_t begin, 
               Output output) {
   const W* w = static_cast<const W*>(weight.data);
   const std::int64_t N = weight.N;
-  std::int64_t m = begin;
-  if (x.R == 1 && sizeof(W) == sizeof(float)) {
-    // Four rows at a time keep the memory busy by themselves.
-    for (; m + 4 <= end; m += 4) multiply_columns<4, 1, Ahead::leave>(x, w + m * N, N, m, 0, y, output);
+  if (x.R == 1) return multiply_column(x.data, w, N, begin, end, y.data, output);
+  BlockProduct<W> product(x.R, N);
+  for (std::int64_t r = 0; r < x.R; ++r) product.add_column(x.data + r * x.stride);
+  for (std::int64_t m = begin; m < end; m += kBlockRows) {
+    const std::int64_t count = std::min<std::int64_t>(kBlockRows, end - m);
+    const W* rows[kBlockRows];
+    for (std::int64_t i = 0; i < kBlockRows; ++i) rows[i] = w + (m + std::min(i, count - 1)) * N;
+    product.multiply(rows, w + (m + kBlockRows) * N, w + (m + kBlockRows + 2) * N);
+    for (std::int64_t r = 0; r < x.R; ++r) {
+      for (std::int64_t i = 0; i < count; ++i) store(y.data + r * y.stride + m + i, product.sums(r)[i], output);
+    }
   }
-  for (; m + 2 <= end; m += 2) multiply_block<2>(x, w + m * N, N, m, y, output);
-  for (; m < end; ++m) multiply_block<1>(x, w + m * N, N, m, y, output);
 }
 
 void SkinnyProduct(const InputRows& x, const WeightRows& weight, std::int64_t begin, std::int64_t end, OutputRows y,
@@ -65,59 +146,29 @@ void SkinnyProduct(const InputRows& x, const WeightRows& weight, std::int64_t be
   }
 }
 
-// The four dot products of a row of a and of b with each row of x.
-template <int kCols, Ahead kAhead, typename W>
-HWY_INLINE void complex_columns(const InputRows& x, const W* HWY_RESTRICT a, const W* HWY_RESTRICT b, std::int64_t N,
-                                std::int64_t M, std::int64_t m, std::int64_t first, OutputRows y, Output output) {
-  const Tag d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const float* HWY_RESTRICT rows = x.data + first * x.stride;
-  Vector a_re[kCols], a_im[kCols], b_re[kCols], b_im[kCols];
-#pragma GCC unroll 16
-  for (int j = 0; j < kCols; ++j) a_re[j] = a_im[j] = b_re[j] = b_im[j] = hn::Zero(d);
-  std::int64_t n = 0;
-  for (; n + lanes <= N; n += lanes) {
-    fetch_ahead<kAhead>(a + n);
-    fetch_ahead<kAhead>(b + n);
-    const Vector a_row = load(d, a + n), b_row = load(d, b + n);
-#pragma GCC unroll 16
-    for (int j = 0; j < kCols; ++j) {
-      const Vector x_re = hn::LoadU(d, rows + j * x.stride + n), x_im = hn::LoadU(d, rows + j * x.stride + N + n);
-      a_re[j] = hn::MulAdd(a_row, x_re, a_re[j]);
-      a_im[j] = hn::MulAdd(a_row, x_im, a_im[j]);
-      b_re[j] = hn::MulAdd(b_row, x_re, b_re[j]);
-      b_im[j] = hn::MulAdd(b_row, x_im, b_im[j]);
-    }
-  }
-#pragma GCC unroll 16
-  for (int j = 0; j < kCols; ++j) {
-    float re = sum_lanes(d, hn::Add(a_re[j], b_im[j])), im = sum_lanes(d, hn::Sub(a_im[j], b_re[j]));
-    for (std::int64_t rest = n; rest < N; ++rest) {
-      const float p = value(a[rest]), q = value(b[rest]);
-      const float x_re = rows[j * x.stride + rest], x_im = rows[j * x.stride + N + rest];
-      re += p * x_re + q * x_im;
-      im += p * x_im - q * x_re;
-    }
-    float* out = y.data + (first + j) * y.stride + m;
-    store(out, re, output);
-    store(out + M, im, output);
-  }
-}
-
+// Two rows of a and two of b are a block; each row of x is two columns.
 template <typename W>
 void complex_multiply(const InputRows& x, const WeightRows& a, const WeightRows& b, std::int64_t begin,
                       std::int64_t end, OutputRows y, Output output) {
   const std::int64_t N = a.N, M = a.M;
-  for (std::int64_t m = begin; m < end; ++m) {
-    const W* a_row = static_cast<const W*>(a.data) + m * N;
-    const W* b_row = static_cast<const W*>(b.data) + m * N;
-    std::int64_t r = 0;
-    if (x.R >= 3) {
-      complex_columns<3, Ahead::fetch>(x, a_row, b_row, N, M, m, 0, y, output);
-      for (r = 3; r + 3 <= x.R; r += 3) complex_columns<3, Ahead::leave>(x, a_row, b_row, N, M, m, r, y, output);
+  const W *a_rows = static_cast<const W*>(a.data), *b_rows = static_cast<const W*>(b.data);
+  BlockProduct<W> product(2 * x.R, N);
+  for (std::int64_t r = 0; r < x.R; ++r) {
+    product.add_column(x.data + r * x.stride);
+    product.add_column(x.data + r * x.stride + N);
+  }
+  for (std::int64_t m = begin; m < end; m += 2) {
+    const std::int64_t last = std::min(m + 1, end - 1);
+    const W* rows[kBlockRows] = {a_rows + m * N, a_rows + last * N, b_rows + m * N, b_rows + last * N};
+    product.multiply(rows, a_rows + (m + 2) * N, b_rows + (m + 2) * N);
+    for (std::int64_t r = 0; r < x.R; ++r) {
+      const float *re = product.sums(2 * r), *im = product.sums(2 * r + 1);
+      for (std::int64_t i = 0; i <= last - m; ++i) {
+        float* out = y.data + r * y.stride + m + i;
+        store(out, re[i] + im[2 + i], output);
+        store(out + M, im[i] - re[2 + i], output);
+      }
     }
-    if (x.R - r == 2) complex_columns<2, Ahead::fetch>(x, a_row, b_row, N, M, m, r, y, output);
-    if (x.R - r == 1) complex_columns<1, Ahead::fetch>(x, a_row, b_row, N, M, m, r, y, output);
   }
 }
 
