@@ -14,6 +14,7 @@ struct Command {
 };
 
 extern const Command kAnalyzeCommand;
+extern const Command kBenchCommand;
 extern const Command kChatCommand;
 extern const Command kDataCommand;
 extern const Command kEvalCommand;
@@ -27,7 +28,9 @@ extern const Command kReportCommand;
 extern const Command kQuickstartCommand;
 extern const Command kReproduceCommand;
 extern const Command kScoreCommand;
+extern const Command kServeCommand;
 extern const Command kTokenizerCommand;
 extern const Command kTrainCommand;
+extern const Command kUpcycleCommand;
 
 }  // namespace crope::cli

@@ -1,0 +1,138 @@
+// crope serve: a model behind OpenAI's API, and a page to look inside it.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/generation_flags.h"
+#include "crope/base/error.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/log.h"
+#include "crope/infer/kv_cache.h"
+#include "crope/serve/http_server.h"
+
+namespace crope::cli {
+namespace {
+
+constexpr std::size_t kOtherDescriptors = 64;  // of files and threads
+constexpr std::size_t kSpareThreads = 64;      // for requests that need no model
+constexpr std::int64_t kMostKeptWindows = 32;  // more beginnings take longer to look through than they save
+
+struct ServeFlags {
+  GenerationFlags generation;
+  std::string host = "127.0.0.1";
+  std::int64_t port = 8080;
+  std::string api_key_file;
+  std::string name = "crope";
+  std::int64_t max_sequences = 24;
+  std::int64_t max_waiting = 512;
+  std::int64_t max_connections = 4096;
+  std::int64_t prefill_tokens = 256;
+  std::int64_t cache_mb = 512;
+  std::int64_t max_body_kb = 8192;
+  std::int64_t request_seconds = 600;
+  std::int64_t drain_seconds = 30;
+};
+
+std::int64_t in_range(const char* flag, std::int64_t value, std::int64_t lowest, std::int64_t highest) {
+  if (value >= lowest && value <= highest) return value;
+  throw UsageError(fmt::format("{}: expected a number from {} to {}, got {}", flag, lowest, highest, value));
+}
+
+// Every connection takes a descriptor; the usual limit of 1,024 is for programs that use select().
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? 65536 : limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
+serve::ApiOptions api_options(const ServeFlags& flags, const model::ModelConfig& config) {
+  const std::int64_t kept_tokens = in_range("--cache-mb", flags.cache_mb, 0, 1 << 24) * (1 << 20) /
+                                   infer::bytes_per_token(infer::cache_shape(config));
+  serve::ApiOptions options{
+      .name = flags.name,
+      .key = std::nullopt,
+      .inference = {.engine = {.prefill_tokens = in_range("--prefill-tokens", flags.prefill_tokens, 1, 1 << 20),
+                               .kept_tokens = std::min(kept_tokens, kMostKeptWindows * config.max_seq_len)},
+                    .max_sequences = in_range("--max-sequences", flags.max_sequences, 1, 4096),
+                    .max_waiting = in_range("--max-waiting", flags.max_waiting, 1, 1 << 20)},
+      .request_time = std::chrono::seconds(in_range("--request-seconds", flags.request_seconds, 1, 1 << 20)),
+      .max_choices = std::min<std::int64_t>(256, flags.max_waiting)};
+  if (!flags.api_key_file.empty()) options.key = serve::ApiKey::read(flags.api_key_file);
+  return options;
+}
+
+serve::HttpOptions http_options(const ServeFlags& flags) {
+  const std::size_t descriptors = raise_descriptor_limit();
+  const std::size_t wanted = static_cast<std::size_t>(in_range("--max-connections", flags.max_connections, 1, 1 << 20));
+  serve::ConnectionLimits limits;
+  limits.max_connections = std::min(wanted, descriptors - std::min(descriptors - 1, kOtherDescriptors));
+  // A thread for every request that can be decoded or wait, and some for those that are answered at once.
+  limits.max_threads = static_cast<std::size_t>(flags.max_sequences + flags.max_waiting) + kSpareThreads;
+  limits.frame.body_bytes = static_cast<std::size_t>(in_range("--max-body-kb", flags.max_body_kb, 1, 1 << 20)) << 10;
+  limits.buffered_bytes = std::max(limits.buffered_bytes, 2 * limits.frame.body_bytes);
+  return {.host = flags.host,
+          .port = static_cast<int>(in_range("--port", flags.port, 0, 65535)),
+          .connections = limits};
+}
+
+void run(const ServeFlags& flags) {
+  Log log(stderr);
+  in_range("--drain-seconds", flags.drain_seconds, 0, 1 << 20);
+  const serve::HttpOptions http = http_options(flags);
+  GenerationModel loaded = load_generation_model(flags.generation, log);
+  const serve::LoadedModel model{.model = std::move(loaded.model),
+                                 .tokenizer = std::move(loaded.tokenizer),
+                                 .end_token = loaded.end_token,
+                                 .begin_token = loaded.begin_token,
+                                 .dir = flags.generation.dir,
+                                 .precision = flags.generation.weights};
+  const InterruptScope interrupts;
+  serve::Api api(model, api_options(flags, model.model.config));
+  serve::HttpServer server(api, http);
+  const bool is_any = flags.host == "0.0.0.0" || flags.host == "::";
+  log.info(fmt::format("serving {} at http://{}:{}/ (Ctrl-C ends)", flags.generation.dir,
+                       is_any ? "127.0.0.1" : flags.host, server.port()));
+  if (flags.api_key_file.empty() && flags.host != "127.0.0.1" && flags.host != "localhost" && flags.host != "::1") {
+    log.warn("anybody who reaches this address is served; --api-key-file asks for a key");
+  }
+  while (!interrupt_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  log.info("ending: no new requests; those that are being answered are finished");
+  if (!server.drain(std::chrono::seconds(flags.drain_seconds))) {
+    log.warn(fmt::format("some requests were not finished after {} seconds", flags.drain_seconds));
+  }
+}
+
+void declare_serve(Flags& flags) {
+  const auto values = std::make_shared<ServeFlags>();
+  flags.positional("dir", values->generation.dir, "A model or run directory");
+  flags.option("--port", values->port, "Port (0: any that is free)");
+  flags.option("--host", values->host, "Address to listen on; 0.0.0.0 is every one of this machine");
+  flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
+  flags.option("--model-name", values->name, "The model's name in answers");
+  flags.option("--weights", values->generation.weights, "fp32, or bf16: half the memory, a little less exact");
+  flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
+  flags.option("--max-sequences", values->max_sequences, "Answers that are decoded together");
+  flags.option("--max-waiting", values->max_waiting, "Answers that may wait; more are refused with status 429");
+  flags.option("--max-connections", values->max_connections, "Open connections");
+  flags.option("--max-body-kb", values->max_body_kb, "Size of a request");
+  flags.option("--prefill-tokens", values->prefill_tokens, "Tokens of prompts read in one step: how long streams wait");
+  flags.option("--cache-mb", values->cache_mb, "Memory for beginnings that later prompts may share");
+  flags.option("--request-seconds", values->request_seconds, "Time for one answer");
+  flags.option("--drain-seconds", values->drain_seconds, "Time to finish answers after SIGTERM");
+  flags.run([values] { run(*values); });
+}
+
+}  // namespace
+
+const Command kServeCommand = {"serve", "Serve a model over HTTP, with OpenAI's API and a page",
+                               "crope serve out/model --port 8080", declare_serve};
+
+}  // namespace crope::cli
