@@ -113,7 +113,6 @@ Connections::~Connections() {
   wake();
   thread_.join();
   workers_.reset();
-  for (const int socket : adopted_) ::close(socket);
   ::close(wake_);
   ::close(poll_);
 }
@@ -124,20 +123,18 @@ void Connections::wake() {
   [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
 }
 
-void Connections::adopt(int socket) {
-  const int yes = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+void Connections::listen_to(int socket) {
   ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
-  ::fcntl(socket, F_SETFD, FD_CLOEXEC);
-  {
-    const std::lock_guard lock(mutex_);
-    if (drains_) {
-      ::close(socket);
-    } else {
-      adopted_.push_back(socket);
-    }
-  }
-  wake();
+  listening_ = socket;
+  watch(socket, EPOLLIN);
+}
+
+// Whoever comes now is refused by the system.
+void Connections::stop_listening() {
+  const int socket = listening_.exchange(-1);
+  if (socket < 0) return;
+  ::epoll_ctl(poll_, EPOLL_CTL_DEL, socket, nullptr);
+  ::shutdown(socket, SHUT_RDWR);
 }
 
 void Connections::drain() {
@@ -191,9 +188,27 @@ bool Connections::close_an_idle_one() {
   return true;
 }
 
-void Connections::accept_one(int socket) {
+void Connections::accept_all() {
+  for (;;) {
+    const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket >= 0) {
+      adopt(socket);
+    } else if (errno == EMFILE || errno == ENFILE) {
+      if (close_an_idle_one()) continue;
+      std::this_thread::sleep_for(Milliseconds(5));  // it waits in the system's queue
+      return;
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
+  }
+}
+
+void Connections::adopt(int socket) {
+  const int yes = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   auto connection = std::make_shared<Connection>(socket);
-  if (entries_.size() >= limits_.max_connections && !close_an_idle_one()) {
+  while (entries_.size() >= limits_.max_connections) {
+    if (close_an_idle_one()) continue;
     connection->write(kTooMany);
     return;
   }
@@ -333,26 +348,27 @@ void Connections::loop() {
   for (;;) {
     const int count = ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), static_cast<int>(kTick.count()));
     for (int i = 0; i < count; ++i) {
-      if (events[static_cast<std::size_t>(i)].data.fd == wake_) {
+      const int socket = events[static_cast<std::size_t>(i)].data.fd;
+      if (socket == wake_) {
         std::uint64_t ignored = 0;
         [[maybe_unused]] const auto read = ::read(wake_, &ignored, sizeof ignored);
+      } else if (socket == listening_) {
+        accept_all();
       } else {
-        handle_event(events[static_cast<std::size_t>(i)].data.fd, events[static_cast<std::size_t>(i)].events);
+        handle_event(socket, events[static_cast<std::size_t>(i)].events);
       }
     }
-    std::vector<int> adopted;
     std::vector<Return> returned;
     bool drains = false, abandons = false, ends = false;
     {
       const std::lock_guard lock(mutex_);
-      adopted.swap(adopted_);
       returned.swap(returned_);
       drains = drains_;
       abandons = abandons_;
       ends = ends_;
     }
     for (const Return& each : returned) take_back(each);
-    for (const int socket : adopted) accept_one(socket);
+    if (drains) stop_listening();
     if (Clock::now() >= next_check) {
       close_expired(drains);
       next_check = Clock::now() + kTick;

@@ -85,8 +85,8 @@ class Connections {
   // Closes what is idle and waits for what is being answered.
   ~Connections();
 
-  // Takes over an accepted socket. Closes it at once when there are too many, or after drain().
-  void adopt(int socket);
+  // Accepts what comes to a socket that listens. It stays the caller's, and has to outlive this.
+  void listen_to(int socket);
 
   // No new connections; those without a request are closed, the others after their answer.
   void drain();
@@ -119,7 +119,9 @@ class Connections {
   void collect(int socket, Entry& entry);
   void consider(int socket, Entry& entry);
   void take_back(const Return& returned);
-  void accept_one(int socket);
+  void accept_all();
+  void adopt(int socket);
+  void stop_listening();
   void watch(int socket, std::uint32_t events);
   void close(int socket);
   void close_expired(bool all_idle);
@@ -129,12 +131,12 @@ class Connections {
   const Answer answer_;
   int poll_ = -1;
   int wake_ = -1;
+  std::atomic<int> listening_ = -1;
 
   std::map<int, Entry> entries_;  // by socket; of the watching thread
   std::size_t buffered_ = 0;      // bytes, of the watching thread
 
   mutable std::mutex mutex_;
-  std::vector<int> adopted_;
   std::vector<Return> returned_;
   Counts counts_;
   bool drains_ = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <httplib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -69,20 +70,12 @@ void refuse(Connection& connection, const Frame& frame) {
                                frame.status, body.size(), body));
 }
 
-// Connections are accepted by the library's loop and handed over at once.
-class HandOver : public httplib::TaskQueue {
- public:
-  void enqueue(std::function<void()> work) override { work(); }
-  void shutdown() override {}
-};
-
 }  // namespace
 
 // Not in the namespace without a name: State has one.
 class Library : public httplib::Server {
  public:
   explicit Library(Api& api) : api_(api) {
-    new_task_queue = [] { return new HandOver; };
     set_tcp_nodelay(true);
     // A port that another process listens on is an error: no SO_REUSEPORT.
     set_socket_options([](socket_t socket) {
@@ -104,18 +97,22 @@ class Library : public httplib::Server {
     });
   }
 
-  void listen_on(const std::string& host, int port) {
+  ~Library() override {
+    if (svr_sock_ != INVALID_SOCKET) ::close(svr_sock_);
+  }
+
+  // A socket that listens. The library's own loop is not used: it gives every connection a thread.
+  int listen_on(const std::string& host, int port) {
     const bool bound = port == 0 ? (port_ = bind_to_any_port(host)) > 0 : bind_to_port(host, port_ = port);
     // The library's own backlog is five.
     if (!bound || ::listen(svr_sock_, kBacklog) != 0) {
       throw Error(fmt::format("cannot listen on {} port {}", host, port),
                   "another program may be using the port, or the address may not be one of this machine");
     }
+    return svr_sock_;
   }
 
   int port() const { return port_; }
-
-  void hand_over_to(Connections& connections) { connections_ = &connections; }
 
   // Whether the connection may be used again.
   bool serve(Connection& connection) {
@@ -126,8 +123,9 @@ class Library : public httplib::Server {
     // What was not collected before may not be read to its end.
     const bool is_streamed = connection.frame().state == Frame::State::streamed;
     ConnectionStream stream(connection);
-    bool closes = false;
+    bool closes = false, is_understood = false;
     const bool written = process_request(stream, is_streamed, closes, [&](httplib::Request& request) {
+      is_understood = true;
       // Paths are words to us and regular expressions to the library: all of them are one to it.
       request.path = kEveryPath;
       // No parts and no compression: answers are small, and proxies do both.
@@ -139,15 +137,10 @@ class Library : public httplib::Server {
         return asks_for_open != 0 ? connection.is_open() : connection.is_gone();
       };
     });
-    return written && !closes && !is_streamed;
+    return written && is_understood && !closes && !is_streamed;
   }
 
  private:
-  bool process_and_close_socket(socket_t socket) override {
-    connections_->adopt(socket);
-    return true;
-  }
-
   void answer(const httplib::Request& request, httplib::Response& response) {
     HttpRequest http = to_request(request);
     const httplib::Progress ask = request.progress;
@@ -169,7 +162,6 @@ class Library : public httplib::Server {
   }
 
   Api& api_;
-  Connections* connections_ = nullptr;
   int port_ = 0;
 };
 
@@ -177,29 +169,23 @@ struct HttpServer::State {
   Api& api;
   Library library;
   std::unique_ptr<Connections> connections;
-  std::thread accepting;
 
   explicit State(Api& served) : api(served), library(served) {}
 };
 
 HttpServer::HttpServer(Api& api, const HttpOptions& options) : state_(std::make_unique<State>(api)) {
   State& state = *state_;
-  state.library.listen_on(options.host, options.port);
+  const int socket = state.library.listen_on(options.host, options.port);
   state.connections = std::make_unique<Connections>(
       options.connections, [&state](Connection& connection) { return state.library.serve(connection); });
-  state.library.hand_over_to(*state.connections);
-  api.count_connections_by([&state] { return state.connections->counts(); });
-  state.accepting = std::thread([&state] { state.library.listen_after_bind(); });
+  api.count_connections_by([connections = state.connections.get()] { return connections->counts(); });
+  state.connections->listen_to(socket);
 }
 
 HttpServer::~HttpServer() {
   state_->connections->abandon();
-  // The library may not have begun to accept: it would not see that it is to stop.
-  while (!state_->library.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  state_->library.stop();
-  state_->accepting.join();
+  state_->connections.reset();  // with everybody who may ask for their number
   state_->api.count_connections_by([] { return Connections::Counts{}; });
-  state_->connections.reset();
 }
 
 int HttpServer::port() const {
@@ -209,7 +195,6 @@ int HttpServer::port() const {
 bool HttpServer::drain(std::chrono::milliseconds time) {
   state_->api.drain();
   state_->connections->drain();
-  // The library's loop goes on: it would break off streams otherwise. What it accepts is closed.
   const auto end = std::chrono::steady_clock::now() + time;
   while (state_->connections->counts().answering > 0) {
     if (std::chrono::steady_clock::now() >= end) return false;

@@ -1,0 +1,77 @@
+// A connection to a server on this machine, byte by byte.
+#pragma once
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace crope::test {
+
+class RawClient {
+ public:
+  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 120, .tv_usec = 0};  // a server that hangs fails the test
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  RawClient(RawClient&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
+  ~RawClient() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+
+  bool send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const auto count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
+  void finish_sending() { ::shutdown(socket_, SHUT_WR); }
+
+  // Everything until the other side closes.
+  std::string read_all() {
+    std::string text;
+    while (read_some(text)) {
+    }
+    return text;
+  }
+
+  // Until the text has `mark`, or the end.
+  std::string read_until(std::string_view mark) {
+    std::string text;
+    while (text.find(mark) == std::string::npos && read_some(text)) {
+    }
+    return text;
+  }
+
+ private:
+  bool read_some(std::string& text) {
+    char bytes[4096];
+    const auto count = ::recv(socket_, bytes, sizeof bytes, 0);
+    if (count <= 0) return false;
+    text.append(bytes, static_cast<std::size_t>(count));
+    return true;
+  }
+
+  int socket_;
+};
+
+inline std::string post_text(const std::string& path, const std::string& body, const std::string& headers = "") {
+  return "POST " + path + " HTTP/1.1\r\nHost: x\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+}  // namespace crope::test
