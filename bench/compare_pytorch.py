@@ -5,13 +5,15 @@
     .deps/venv/bin/python bench/compare_pytorch.py --size small        4 layers, 256 wide, 16 x 256 tokens
     .deps/venv/bin/python bench/compare_pytorch.py --parts eager,optimizer --keep figures.json
 
-Every side of every variant is a process of its own that does one piece of work when it is asked to. The sides take turns,
-piece by piece, and medians are compared. PyTorch is measured eager and compiled, with torch.optim.Muon and with an fp32
+Every side is a process of its own that does one piece of work when it is asked to. Two sides take turns, piece by piece,
+and medians are compared; never more than two are in memory, at paper size up to 5 GB each. PyTorch is measured eager and compiled, with torch.optim.Muon and with an fp32
 Muon; its better one counts. Parts:
 
-    eager      forward + backward of ours, both variants, beside PyTorch eager
+    tied       crope_all beside rope, both ours: forward + backward, and Muon + AdamW
+    eager      forward + backward of ours beside PyTorch eager, for each variant
     compile    the same beside torch.compile, which takes a minute and more to compile
-    optimizer  Muon + AdamW; the peak of memory over whole steps
+    optimizer  Muon + AdamW beside an fp32 Muon in PyTorch; the peak of memory over whole steps
+    stock      the same beside torch.optim.Muon, once: bf16 products take minutes where there is no bf16 arithmetic
     long       whole steps of ours on 4,096 tokens
     linear     block_linear beside a dense linear layer (ops_bench)
 """
@@ -33,7 +35,7 @@ SIZES = {
     "small": ({"num_layers": 4, "num_heads": 4, "d_model": 256, "d_ff": 512, "vocab_size": 4096}, 16, 256),
 }
 FIXED = {"rope_theta": 5000.0, "norm_eps": 1e-6, "max_seq_len": 512}
-PARTS = ["eager", "compile", "optimizer", "long", "linear"]
+PARTS = ["tied", "eager", "compile", "optimizer", "stock", "long", "linear"]
 LONG_TOKENS = 4096
 
 
@@ -132,57 +134,80 @@ def say(text):
 
 
 def take_turns(sides, command, rounds):
-    """The medians and all figures of each side, in turn; the first turn of each is not counted."""
+    """The medians and all figures of each side, in turn."""
     seconds = {name: [] for name in sides}
-    for number in range(rounds + 1):
+    for number in range(1, rounds + 1):
         for name, side in sides.items():
             answer = side.ask(command)["seconds"]
             say(f"  {command}, round {number} of {rounds}: {name} {answer:.3f} s")
-            if number > 0:
-                seconds[name].append(answer)
+            seconds[name].append(answer)
     return {name: {"seconds": statistics.median(each), "all": each} for name, each in seconds.items()}
 
 
 @contextlib.contextmanager
-def both_sides(args, mode):
+def both_sides(args, variant, mode):
+    with ours(args, variant) as mine, pytorch(args, variant, mode) as theirs:
+        yield {f"ours {variant}": mine, f"{mode} {variant}": theirs}
+
+
+@contextlib.contextmanager
+def our_variants(args, *flags):
     with contextlib.ExitStack() as stack:
-        sides = {}
-        for variant in args.variants:
-            sides[f"ours {variant}"] = stack.enter_context(ours(args, variant))
-            sides[f"{mode} {variant}"] = stack.enter_context(pytorch(args, variant, mode))
-        yield sides
+        yield {variant: stack.enter_context(ours(args, variant, *flags)) for variant in ("rope", "crope_all")}
+
+
+def measure_tied(args):
+    with our_variants(args) as sides:
+        for side in sides.values():
+            side.ask("gradients")
+        gradients = take_turns(sides, "gradients", args.rounds)
+        for side in sides.values():
+            side.ask("update")
+        update = take_turns(sides, "update", args.rounds)
+        return {"gradients": gradients, "update": update, **{name: side.ask("peak") for name, side in sides.items()}}
 
 
 def measure_gradients(args, mode):
-    with both_sides(args, mode) as sides:
-        times = take_turns(sides, "gradients", args.rounds)
-        for name, side in sides.items():
-            if name.startswith("ours"):
-                times[name] |= side.ask("peak")
-        return times
+    times = {}
+    for variant in args.variants:
+        with both_sides(args, variant, mode) as sides:
+            for side in sides.values():  # fetches memory from the system; compiles
+                side.ask("gradients")
+            times |= take_turns(sides, "gradients", args.rounds)
+            times[f"ours {variant}"] |= sides[f"ours {variant}"].ask("peak")
+    return times
 
 
 def measure_optimizer(args):
-    with both_sides(args, "eager") as sides:
-        for side in sides.values():
-            side.ask("gradients")
-        result = {"update": take_turns(sides, "update", args.rounds), "memory": {}, "stock": {}}
-        for name, side in sides.items():
-            side.ask("gradients")
-            side.ask("update")
-            result["memory"][name] = side.ask("memory")
-        for variant in args.variants:
-            side = sides[f"eager {variant}"]
-            times = [side.ask("stock_update")["seconds"] for _ in range(args.stock_rounds)]
-            say(f"  torch.optim.Muon, {variant}: {times}")
-            result["stock"][f"eager {variant}"] = {"seconds": statistics.median(times), "all": times}
-        return result
+    result = {"update": {}, "memory": {}}
+    for variant in args.variants:
+        with both_sides(args, variant, "eager") as sides:
+            for name, side in sides.items():
+                for command in ("gradients", "update", "gradients"):  # gradients with the optimiser's state in memory
+                    side.ask(command)
+                result["memory"][name] = side.ask("memory")
+            result["update"] |= take_turns(sides, "update", args.rounds)
+    return result
+
+
+def measure_stock(args):
+    result = {}
+    for variant in args.variants:
+        with both_sides(args, variant, "eager") as sides:
+            times = {name: [] for name in sides}
+            for side in sides.values():
+                side.ask("gradients")
+            for number in range(args.stock_rounds):
+                for name, side in sides.items():
+                    times[name].append(side.ask("update" if name.startswith("ours") else "stock_update")["seconds"])
+                    say(f"  update, round {number + 1} of {args.stock_rounds}: {name} {times[name][-1]:.3f} s")
+        result |= {name: {"seconds": statistics.median(each), "all": each} for name, each in times.items()}
+    return result
 
 
 def measure_long(args):
     rows = LONG_TOKENS // SIZES[args.size][2]
-    with contextlib.ExitStack() as stack:
-        sides = {variant: stack.enter_context(ours(args, variant, "--rows", str(rows))) for variant in args.variants}
+    with our_variants(args, "--rows", str(rows)) as sides:
         times = {variant: [] for variant in sides}
         for number in range(args.rounds + 1):
             for variant, side in sides.items():
@@ -201,6 +226,13 @@ def measure_linear(args):
     medians = {run["name"].split("/")[0]: run["real_time"] / 1e3 for run in runs if run["run_type"] == "aggregate"
                and run["aggregate_name"] == "median"}
     return {name: {"seconds": seconds} for name, seconds in medians.items()}
+
+
+def merged(old, new):
+    """Figures of one variant join those of another that are there."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    return {**old, **{key: merged(old.get(key), value) for key, value in new.items()}}
 
 
 def activations(memory):
@@ -224,33 +256,27 @@ def lines_of(results, size):
                 theirs = results[mode][f"{mode} {variant}"]["seconds"]
                 line(f"forward + backward, {variant}: {mine['seconds']:.3f} s, PyTorch {mode} {theirs:.3f} s",
                      theirs / mine["seconds"], goal(times))
-    for mode in modes[:1]:
-        rope, tied = results[mode].get("ours rope"), results[mode].get("ours crope_all")
-        for name, mine in (("rope", rope), ("crope_all", tied)):
-            if mine:
-                line(f"share of the GEMM peak, {name}: {mine['gemm_peak'] / 1e9:.0f} GF/s at best",
-                     mine["flops"] / mine["seconds"] / mine["gemm_peak"], goal(0.8) if name == "rope" else None, "{:.0%}")
-        if rope and tied:
-            line("forward + backward, our crope_all against our rope", rope["seconds"] / tied["seconds"], goal(1.06))
+    if "tied" in results:
+        for name, times in (("forward + backward", 1.06), ("Muon + AdamW", 1.35)):
+            part = results["tied"]["gradients" if times == 1.06 else "update"]
+            rope, tied = part["rope"]["seconds"], part["crope_all"]["seconds"]
+            line(f"{name}: our crope_all {tied:.3f} s, our rope {rope:.3f} s", rope / tied, goal(times))
+        for variant in ("rope", "crope_all"):
+            mine, peak = results["tied"]["gradients"][variant]["seconds"], results["tied"][variant]
+            line(f"share of the GEMM peak, {variant}: {peak['gemm_peak'] / 1e9:.0f} GF/s at best",
+                 peak["flops"] / mine / peak["gemm_peak"], goal(0.8) if variant == "rope" else None, "{:.0%}")
     if "optimizer" in results:
-        update, stock, memory = (results["optimizer"][key] for key in ("update", "stock", "memory"))
+        update, memory = (results["optimizer"][key] for key in ("update", "memory"))
         for variant in ("rope", "crope_all"):
             if f"ours {variant}" not in update:
                 continue
             mine, theirs = update[f"ours {variant}"]["seconds"], update[f"eager {variant}"]["seconds"]
-            old = stock[f"eager {variant}"]
             line(f"Muon + AdamW, {variant}: {mine:.3f} s, fp32 Muon in PyTorch {theirs:.3f} s", theirs / mine,
                  goal(1.15) if variant == "rope" else None)
-            line(f"  torch.optim.Muon {old['seconds']:.1f} s ({len(old['all'])} of it)", old["seconds"] / mine,
-                 goal(5) if variant == "rope" else None)
-        if "ours rope" in update and "ours crope_all" in update:
-            line("Muon + AdamW, our crope_all against our rope",
-                 update["ours rope"]["seconds"] / update["ours crope_all"]["seconds"], goal(1.35))
         for variant in ("rope", "crope_all"):
             for mode in modes:
                 if f"ours {variant}" in update and f"ours {variant}" in results[mode]:
-                    theirs = (results[mode][f"{mode} {variant}"]["seconds"]
-                              + min(update[f"eager {variant}"]["seconds"], stock[f"eager {variant}"]["seconds"]))
+                    theirs = results[mode][f"{mode} {variant}"]["seconds"] + update[f"eager {variant}"]["seconds"]
                     mine = results[mode][f"ours {variant}"]["seconds"] + update[f"ours {variant}"]["seconds"]
                     line(f"whole step, {variant}: {mine:.3f} s, PyTorch {mode} {theirs:.3f} s", theirs / mine,
                          2.0 if size == "small" else None)
@@ -260,6 +286,11 @@ def lines_of(results, size):
                      theirs["peak"] / mine["peak"])
                 line(f"  above weights, gradients, state: {activations(mine) / 1e6:.0f} and {activations(theirs) / 1e6:.0f} MB",
                      activations(theirs) / activations(mine), goal(2.0))
+    for variant in ("rope", "crope_all"):
+        if f"ours {variant}" in results.get("stock", {}):
+            mine, theirs = (results["stock"][f"{side} {variant}"] for side in ("ours", "eager"))
+            line(f"Muon + AdamW, {variant}: {mine['seconds']:.3f} s, torch.optim.Muon {theirs['seconds']:.1f} s ({len(theirs['all'])} of each)",
+                 theirs["seconds"] / mine["seconds"], goal(5) if variant == "rope" else None)
     if {"rope", "crope_all"} <= results.get("long", {}).keys():
         rope, tied = (results["long"][variant]["seconds"] for variant in ("rope", "crope_all"))
         line(f"whole step, {LONG_TOKENS:,} tokens: our crope_all {tied:.2f} s, our rope {rope:.2f} s", rope / tied, goal(1.12))
@@ -297,12 +328,13 @@ def main():
     args.variants = args.variants.split(",")
     kept = pathlib.Path(args.keep) if args.keep else None
     results = json.loads(kept.read_text()) if kept and kept.exists() else {}
-    measures = {"optimizer": measure_optimizer, "long": measure_long, "linear": measure_linear}
+    measures = {"tied": measure_tied, "optimizer": measure_optimizer, "stock": measure_stock, "long": measure_long, "linear": measure_linear}
     for part in filter(None, args.parts.split(",")):
         if part not in PARTS:
             parser.error(f"unknown part '{part}': expected some of {', '.join(PARTS)}")
         say(f"{part}, {args.size}")
-        results[part] = measures[part](args) if part in measures else measure_gradients(args, part)
+        measured = measures[part](args) if part in measures else measure_gradients(args, part)
+        results[part] = merged(results.get(part, {}), measured)
         if kept:
             kept.write_text(json.dumps(results, indent=1))
     if not results:

@@ -9,7 +9,7 @@
 #include "crope/base/error.h"
 
 namespace crope::cli {
-ModelFlags::ModelFlags(Flags& flags) : flags_(flags) {
+ModelFlags::ModelFlags(Flags& flags, std::string recipe) : recipe_(std::move(recipe)), flags_(flags) {
   flags.option("--recipe", recipe_, "A recipe's name or file; flags override it");
   model::visit_fields(values_, [&](const char* name, auto& value) {
     flags.option(flag_name(name), value, fmt::format("{} of the model", name));

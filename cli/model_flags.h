@@ -10,13 +10,14 @@ namespace crope::cli {
 
 class ModelFlags {
  public:
-  explicit ModelFlags(Flags& flags);
+  // `recipe` is the one that counts unless another is asked for.
+  explicit ModelFlags(Flags& flags, std::string recipe = "paper");
 
   // Defaults, then the recipe, then the flags that were given. Not validated: the variant may still change.
   model::ModelConfig resolve() const;
 
  private:
-  std::string recipe_ = "paper";
+  std::string recipe_;
   model::ModelConfig values_;
   Flags flags_;
 };

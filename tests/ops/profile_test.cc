@@ -48,7 +48,7 @@ TEST(Profile, CountsForwardAndBackwardOfAnOperation) {
   Profile profile;
   {
     const ProfileScope scope(profile);
-    linear(x, w).sum().backward();
+    ops::linear(x, w).sum().backward();
   }
   ASSERT_EQ(profile.rows().size(), 2u);
   EXPECT_EQ(profile.rows()[0].name, "linear");

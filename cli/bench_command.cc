@@ -1,0 +1,138 @@
+// crope bench: how fast this program is on this machine.
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/model_flags.h"
+#include "crope/base/error.h"
+#include "crope/base/interrupt.h"
+#include "crope/base/log.h"
+#include "crope/base/memory.h"
+#include "crope/base/progress.h"
+#include "crope/base/threads.h"
+#include "crope/study/bench.h"
+#include "crope/study/growth.h"
+
+namespace crope::cli {
+namespace {
+
+struct BenchFlags {
+  explicit BenchFlags(Flags& flags) : model(flags, "small_cpu") {}
+
+  ModelFlags model;
+  std::int64_t rows = 4;
+  std::int64_t seq_len = 256;
+  std::vector<std::string> variants;
+  std::vector<std::string> axes;
+  int repetitions = 5;
+  int threads = 0;
+  bool growth = false;
+  std::string out;
+  bool json = false;
+};
+
+void print_parts(const study::StepCost& cost, double peak) {
+  double known = 0;
+  const auto row = [&](const std::string& name, const std::string& calls, double seconds, double flops) {
+    fmt::print("  {:<32}{:>6}{:>11.2f} ms{:>7.1f}%", name, calls, 1e3 * seconds, 100 * seconds / cost.step_s());
+    if (flops > 0) fmt::print("{:>9.1f} GF/s{:>6.0f}%", 1e-9 * flops / seconds, 100 * flops / seconds / peak);
+    fmt::print("\n");
+  };
+  fmt::print("  {:<32}{:>6}{:>14}{:>8}{:>14}{:>7}\n", "part", "calls", "time", "share", "products", "peak");
+  for (const ops::ProfileRow& part : cost.parts) {
+    row(part.name, std::to_string(part.calls), part.seconds, part.flops);
+    known += part.seconds;
+  }
+  row("between them", "", std::max(0.0, cost.step_s() - known), 0);
+}
+
+void print_bench(const study::BenchResult& result) {
+  const auto line = [](const char* name, const std::string& value) { fmt::print("{:<24}{}\n", name, value); };
+  const double peak = result.machine.gemm_flops;
+  line("threads", std::to_string(result.threads));
+  line("kernels", result.instruction_set);
+  line("GEMM peak, fp32", fmt::format("{:.1f} GF/s", 1e-9 * peak));
+  line("memory", fmt::format("{:.1f} GB/s read, {:.1f} GB/s written", 1e-9 * result.machine.read_bytes,
+                             1e-9 * result.machine.write_bytes));
+  for (const study::VariantBench& each : result.variants) {
+    const study::StepCost& step = each.step;
+    fmt::print("\n{}\n", each.variant);
+    line("  forward", fmt::format("{:.2f} ms", 1e3 * step.forward_s));
+    line("  backward", fmt::format("{:.2f} ms", 1e3 * step.backward_s));
+    line("  optimiser", fmt::format("{:.2f} ms", 1e3 * step.optimizer_s));
+    line("  share of GEMM peak",
+         fmt::format("{:.0f}% (forward and backward)", 100 * step.flops / step.gradient_s() / peak));
+    line("  tensors at most", fmt::format("{}, of it {} weights, gradients and optimiser state",
+                                          format_bytes(static_cast<double>(step.peak_bytes)),
+                                          format_bytes(static_cast<double>(step.lasting_bytes))));
+    line("  prompt", fmt::format("{} tokens/s", format_count(each.decode.prefill_tokens_per_second)));
+    line("  decoding",
+         fmt::format("{} tokens/s, {:.0f}% of the memory's speed", format_count(each.decode.decode_tokens_per_second),
+                     100 * each.decode.read_bytes / result.machine.read_bytes));
+    print_parts(step, peak);
+  }
+  fmt::print("\n");
+  line("tokenizer", fmt::format("{:.1f} MB/s encoding, {:.1f} MB/s training", 1e-6 * result.tokenizer.encode_bytes,
+                                1e-6 * result.tokenizer.train_bytes));
+  line("peak of memory", format_bytes(static_cast<double>(result.peak_memory)));
+}
+
+void print_growth(const std::vector<study::GrowthAxis>& axes) {
+  for (const study::GrowthAxis& axis : axes) {
+    fmt::print("{}{} ({})\n", &axis == &axes.front() ? "" : "\n", axis.label, axis.fixed);
+    fmt::print("  {:>8}  {:<16}{:>14}{:>14}{:>14}{:>14}\n", "", "", "forward, ms", "backward, ms", "optimiser, ms",
+               "tensors");
+    for (const study::GrowthPoint& point : axis.points) {
+      fmt::print("  {:>8}  {:<16}{:>14.1f}{:>14.1f}{:>14.1f}{:>14}\n", point.value, point.variant,
+                 1e3 * point.cost.forward_s, 1e3 * point.cost.backward_s, 1e3 * point.cost.optimizer_s,
+                 format_bytes(static_cast<double>(point.cost.peak_bytes)));
+    }
+  }
+}
+
+void run_growth(const BenchFlags& flags, Log& log) {
+  study::GrowthOptions options{.repetitions = flags.repetitions};
+  if (!flags.variants.empty()) options.variants = flags.variants;
+  if (!flags.axes.empty()) options.axes = flags.axes;
+  const std::vector<study::GrowthAxis> axes = study::measure_growth(options, log);
+  if (!flags.out.empty()) study::draw_growth(axes, flags.out);
+  flags.json ? fmt::print("{}\n", study::to_json(axes).dump(2)) : print_growth(axes);
+}
+
+void run_bench_command(const BenchFlags& flags) {
+  Log log(stderr);
+  const InterruptScope interrupt;
+  at::set_num_threads(resolve_thread_count(flags.threads));
+  if (!flags.growth && (!flags.out.empty() || !flags.axes.empty())) {
+    throw UsageError("--out and --axis belong to --growth", "crope bench --growth --out figures");
+  }
+  if (flags.growth) return run_growth(flags, log);
+  study::BenchOptions options{.step = {.config = flags.model.resolve(), .rows = flags.rows, .seq_len = flags.seq_len},
+                              .repetitions = flags.repetitions};
+  if (!flags.variants.empty()) options.variants = flags.variants;
+  const study::BenchResult result = study::run_bench(options, log);
+  flags.json ? fmt::print("{}\n", study::to_json(result).dump(2)) : print_bench(result);
+}
+
+void declare_bench(Flags& flags) {
+  const auto values = std::make_shared<BenchFlags>(flags);
+  flags.option("--rows", values->rows, "Rows of the batch");
+  flags.option("--seq-len", values->seq_len, "Tokens of a row");
+  flags.option("--variant", values->variants, "May be repeated; rope and crope_all unless given");
+  flags.option("--repetitions", values->repetitions, "Of each measurement; the median counts");
+  flags.option("--threads", values->threads, "0: all processors");
+  flags.option("--growth", values->growth, "Instead: how a step's cost grows, one dimension at a time; takes minutes");
+  flags.option("--axis", values->axes, "Of --growth: seq_len, width, layers, batch, threads; may be repeated");
+  flags.option("--out", values->out, "Of --growth: a folder for its figures");
+  flags.option("--json", values->json, "One JSON document instead of tables");
+  flags.run([values] { run_bench_command(*values); });
+}
+
+}  // namespace
+
+const Command kBenchCommand = {"bench", "Measure this machine, a training step by part, decoding and the tokenizer",
+                               "crope bench --recipe paper --rows 2 --seq-len 512", declare_bench};
+
+}  // namespace crope::cli

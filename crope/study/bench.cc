@@ -1,0 +1,145 @@
+#include "crope/study/bench.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include "crope/base/interrupt.h"
+#include "crope/base/memory.h"
+#include "crope/data/world_document.h"
+#include "crope/infer/decoder.h"
+#include "crope/model/cost.h"
+#include "crope/model/init.h"
+#include "crope/ops/cpu/isa.h"
+#include "crope/text/bpe_trainer.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::study {
+namespace {
+
+double bench_seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t tokens) {
+  infer::Decoder decoder(model::make_random_transformer(config));
+  const std::int64_t most = config.max_seq_len - 1;
+  std::vector<std::int32_t> prompt(static_cast<std::size_t>(std::clamp<std::int64_t>(most - tokens, 1, 512)));
+  for (std::size_t i = 0; i < prompt.size(); ++i) {
+    prompt[i] = static_cast<std::int32_t>(i * 37 % static_cast<std::size_t>(config.vocab_size));
+  }
+  const std::int64_t count =
+      std::max<std::int64_t>(1, std::min(tokens, most - static_cast<std::int64_t>(prompt.size())));
+  DecodeSpeed speed{};
+  for (int pass = 0; pass < 2; ++pass) {  // the first one fetches memory from the system
+    throw_if_interrupted();
+    infer::KvCache cache = decoder.make_cache();
+    const auto append = [&](std::span<const std::int32_t> ids) {
+      const infer::Chunk chunk{&cache, ids};
+      return decoder.append(std::span(&chunk, 1));
+    };
+    const double prefill = bench_seconds([&] { append(prompt); });
+    std::vector<std::int32_t> next = {prompt.back()};
+    const double decode = bench_seconds([&] {
+      for (std::int64_t i = 0; i < count; ++i) {
+        append(next);
+        constexpr std::int64_t kFirst = 0;
+        next[0] = decoder.logits(std::span(&kFirst, 1)).argmax().item<std::int32_t>();
+      }
+    });
+    speed.prefill_tokens_per_second = static_cast<double>(prompt.size()) / prefill;
+    speed.decode_tokens_per_second = static_cast<double>(count) / decode;
+  }
+  speed.read_bytes = speed.decode_tokens_per_second * model::cost_per_token(config, 1).weight_bytes;
+  return speed;
+}
+
+// On documents of the embedded world.
+TokenizerSpeed measure_tokenizer(int threads) {
+  constexpr std::uint64_t kDocuments = 4000;
+  std::vector<std::string> texts;
+  double bytes = 0;
+  for (std::uint64_t i = 0; i < kDocuments; ++i) {
+    texts.push_back(data::make_document(/*seed=*/1, i));
+    bytes += static_cast<double>(texts.back().size());
+  }
+  text::Vocabulary vocabulary;
+  const double training = bench_seconds([&] {
+    std::size_t next = 0;
+    const auto take = [&](std::string& document) {
+      if (next == texts.size()) return false;
+      document = texts[next++];
+      return true;
+    };
+    const text::BpeTrainerOptions options{.vocab_size = 1024};
+    vocabulary = text::train_bpe(text::count_words(take, options.special_tokens, threads), options);
+  });
+  const text::Tokenizer tokenizer(std::move(vocabulary));
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  const double encoding = bench_seconds([&] { tokenizer.encode_batch(views, threads); });
+  return {.encode_bytes = bytes / encoding, .train_bytes = bytes / training};
+}
+
+}  // namespace
+
+BenchResult run_bench(const BenchOptions& options, Log& log) {
+  BenchResult result{};
+  result.threads = at::get_num_threads();
+  result.instruction_set = ops::cpu::fused_kernels_enabled() ? ops::cpu::instruction_set() : "none (CROPE_FUSED=0)";
+  result.machine = measure_machine();
+  for (const std::string& name : options.variants) {
+    StepShape shape = options.step;
+    shape.config.variant = model::variant_by_name(name);
+    model::validate(shape.config);
+    log.info(fmt::format("{}: a training step", name));
+    VariantBench& variant = result.variants.emplace_back();
+    variant.variant = name;
+    variant.step = measure_step(shape, options.repetitions);
+    log.info(fmt::format("{}: decoding", name));
+    variant.decode = measure_decoding(shape.config, options.decoded_tokens);
+  }
+  log.info("the tokenizer");
+  result.tokenizer = measure_tokenizer(result.threads);
+  result.peak_memory = peak_memory();
+  return result;
+}
+
+Json to_json(const StepCost& cost) {
+  Json parts = Json::array();
+  for (const ops::ProfileRow& row : cost.parts) {
+    parts.push_back({{"name", row.name}, {"calls", row.calls}, {"seconds", row.seconds}, {"flops", row.flops}});
+  }
+  return {{"forward_s", cost.forward_s},        {"backward_s", cost.backward_s},
+          {"optimizer_s", cost.optimizer_s},    {"flops", cost.flops},
+          {"peak_bytes", cost.peak_bytes},      {"parts", std::move(parts)},
+          {"lasting_bytes", cost.lasting_bytes}};
+}
+
+Json to_json(const BenchResult& result) {
+  Json variants = Json::array();
+  for (const VariantBench& each : result.variants) {
+    variants.push_back({{"variant", each.variant},
+                        {"step", to_json(each.step)},
+                        {"gemm_share", each.step.flops / each.step.gradient_s() / result.machine.gemm_flops},
+                        {"prefill_tokens_per_second", each.decode.prefill_tokens_per_second},
+                        {"decode_tokens_per_second", each.decode.decode_tokens_per_second},
+                        {"decode_bandwidth_share", each.decode.read_bytes / result.machine.read_bytes}});
+  }
+  return {{"threads", result.threads},
+          {"instruction_set", result.instruction_set},
+          {"gemm_flops", result.machine.gemm_flops},
+          {"memory_read_bytes", result.machine.read_bytes},
+          {"memory_write_bytes", result.machine.write_bytes},
+          {"variants", std::move(variants)},
+          {"tokenizer_encode_bytes", result.tokenizer.encode_bytes},
+          {"tokenizer_train_bytes", result.tokenizer.train_bytes},
+          {"peak_memory", result.peak_memory}};
+}
+
+}  // namespace crope::study

@@ -1,0 +1,15 @@
+// What this machine can do at best: the yardsticks of every other figure.
+#pragma once
+
+namespace crope::study {
+
+struct MachineSpeed {
+  double gemm_flops;   // a second, of a large fp32 product on all threads
+  double read_bytes;   // a second, from memory, all threads reading
+  double write_bytes;  // a second, to memory, all threads writing
+};
+
+// The best of a few, with as many threads as ATen has; about a second.
+MachineSpeed measure_machine();
+
+}  // namespace crope::study

@@ -1,0 +1,83 @@
+#include "crope/study/step_cost.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+#include "crope/base/error.h"
+#include "crope/base/interrupt.h"
+#include "crope/model/cost.h"
+#include "crope/model/init.h"
+#include "crope/ops/tensor_memory.h"
+#include "crope/train/optimizer.h"
+
+namespace crope::study {
+namespace {
+
+double seconds_of_step_part(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double middle(std::vector<double> times) {
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+std::uint64_t lasting_bytes_of(const model::Transformer& model, const train::Optimizer& optimizer) {
+  std::uint64_t bytes = 0;
+  for (const model::Parameter& parameter : model.parameters) bytes += 2 * parameter.value.nbytes();
+  for (const train::NamedState& state : optimizer.state()) bytes += state.value.nbytes();
+  return bytes;
+}
+
+}  // namespace
+
+StepCost measure_step(const StepShape& shape, int repetitions) {
+  if (repetitions < 1) throw UsageError(fmt::format("{} repetitions: expected at least 1", repetitions));
+  if (shape.rows < 1) throw UsageError(fmt::format("{} rows: expected at least 1", shape.rows));
+  const std::size_t before = ops::tensor_memory_stats().in_use;
+  ops::restart_tensor_memory_peak();
+  model::Transformer model = model::make_random_transformer(shape.config);
+  model::set_requires_grad(model, true);
+  train::Optimizer optimizer(model);
+  const at::Tensor tokens = at::randint(shape.config.vocab_size, {shape.rows, shape.seq_len + 1}, at::kLong);
+  constexpr double kRate = 1e-3;
+  StepCost cost;
+  ops::Profile profile;
+  std::vector<double> forward, backward, update;
+  for (int round = 0; round <= repetitions; ++round) {
+    throw_if_interrupted();
+    ops::Profile first;
+    const ops::ProfileScope scope(round == 0 ? first : profile);
+    at::Tensor loss;
+    const double forward_s = seconds_of_step_part([&] { loss = model::loss(model, tokens); });
+    const double backward_s = seconds_of_step_part([&] { loss.backward(); });
+    const double update_s = seconds_of_step_part([&] { optimizer.step(kRate); });
+    for (model::Parameter& parameter : model.parameters) parameter.value.mutable_grad() = at::Tensor();
+    if (round == 0) continue;
+    forward.push_back(forward_s);
+    backward.push_back(backward_s);
+    update.push_back(update_s);
+  }
+  cost.forward_s = middle(forward);
+  cost.backward_s = middle(backward);
+  cost.optimizer_s = middle(update);
+  cost.flops = model::cost_per_token(shape.config, shape.seq_len).training_flops * static_cast<double>(shape.tokens());
+  cost.lasting_bytes = lasting_bytes_of(model, optimizer);
+  const std::size_t peak = ops::tensor_memory_stats().peak_in_use;
+  cost.peak_bytes = peak > before ? peak - before : 0;
+  for (ops::ProfileRow row : profile.rows()) {
+    row.calls /= repetitions;
+    row.seconds /= repetitions;
+    row.flops /= repetitions;
+    cost.parts.push_back(std::move(row));
+  }
+  return cost;
+}
+
+}  // namespace crope::study
