@@ -45,8 +45,8 @@ for rank in 0 1; do wait ${pids[rank]} || { cat "$folder/err$rank"; exit 1; }; d
 echo "a shell's two ranks: $(same_losses "$folder/one_rope" "$folder/shell")"
 
 # One results.json, the same numbers.
-"$program" eval "$folder/one_rope" --tasks hellaswag,mmlu,gsm8k --data "$folder/world" --out "$folder/eval1" --json >"$folder/eval1.json" 2>/dev/null
-ranks 3 eval "$folder/one_rope" --tasks hellaswag,mmlu,gsm8k --data "$folder/world" --out "$folder/eval3" --json >"$folder/eval3.json" 2>"$folder/err" || { cat "$folder/err"; exit 1; }
+"$program" eval "$folder/one_rope" --tasks hellaswag,mmlu,gsm8k --data "$folder/world/eval" --out "$folder/eval1" --json >"$folder/eval1.json" 2>/dev/null
+ranks 3 eval "$folder/one_rope" --tasks hellaswag,mmlu,gsm8k --data "$folder/world/eval" --out "$folder/eval3" --json >"$folder/eval3.json" 2>"$folder/err" || { cat "$folder/err"; exit 1; }
 "$python" - "$folder/eval1.json" "$folder/eval3.json" <<'PY'
 import json, sys
 one, three = (json.load(open(path))["results"] for path in sys.argv[1:])
