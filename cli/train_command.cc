@@ -1,9 +1,11 @@
 // crope train: a run from data to model, or on from where it was stopped.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/profile_table.h"
 #include "cli/rank_flags.h"
 #include "cli/train_flags.h"
 #include "cli/version.h"
@@ -28,6 +30,7 @@ struct TrainCommandFlags {
   std::string init_from;
   bool resume = false;
   bool dry_run = false;
+  bool profile = false;
   bool json = false;
 };
 
@@ -90,6 +93,18 @@ void print_dry_run(const train::TrainJob& job, const train::DryRun& run, bool as
   row("a checkpoint", format_bytes(static_cast<double>(run.checkpoint_bytes)));
 }
 
+// train(), and a table of what took how long when that is asked for.
+train::TrainSummary train_and_profile(const train::TrainJob& job, Log& log, const auto& group, bool wanted) {
+  if (!wanted) return train::train(job, log, group);
+  ops::Profile profile;
+  const ops::ProfileScope scope(profile);
+  const auto start = std::chrono::steady_clock::now();
+  train::TrainSummary summary = train::train(job, log, group);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  log.info("where the time went:\n" + profile_table(profile.rows(), seconds, /*peak=*/0));
+  return summary;
+}
+
 void run_train(const TrainCommandFlags& flags) {
   const dist::Launch launch = dist::read_launch();
   Log log(log_stream(launch));
@@ -107,7 +122,7 @@ void run_train(const TrainCommandFlags& flags) {
   }
   // Nobody writes to the run before everybody has read it: joining waits for all.
   const auto group = join_ranks(launch, flags.ranks, job.config.device, job.config.threads, log);
-  const train::TrainSummary summary = train::train(job, log, group);
+  const train::TrainSummary summary = train_and_profile(job, log, group, flags.profile);
   if (!summary.finished) log.info("stopped by a signal; the same command goes on from here");
   if (group->is_first()) print_summary(job, summary, flags.json);
 }
@@ -121,6 +136,7 @@ void declare_train(Flags& flags) {
   flags.option("--resume", values->resume,
                "Go on with the run in --out if there is one, which is also what happens without");
   flags.option("--dry-run", values->dry_run, "Measure a few steps and say what the run will take; writes nothing");
+  flags.option("--profile", values->profile, "Say at the end, on standard error, what took how long");
   declare_rank_flags(flags, values->ranks);
   flags.option("--json", values->json, "The result as one JSON object");
   flags.run([values] { run_train(*values); });

@@ -80,9 +80,10 @@ void check_same(ProcessGroup& group, std::span<const torch::Tensor> tensors, con
     if (hashes[rank] != hashes[0]) others.push_back(rank);
   }
   if (others.empty()) return;
-  throw Error(fmt::format("{}: rank{} {} {} other numbers than rank 0", what, others.size() == 1 ? "" : "s",
-                          fmt::join(others, ", "), others.size() == 1 ? "has" : "have"),
-              "ranks must run the same program on machines alike; started again, the run goes on from its last checkpoint");
+  throw Error(
+      fmt::format("{}: rank{} {} {} other numbers than rank 0", what, others.size() == 1 ? "" : "s",
+                  fmt::join(others, ", "), others.size() == 1 ? "has" : "have"),
+      "ranks must run the same program on machines alike; started again, the run goes on from its last checkpoint");
 }
 
 bool Vote::ask(bool mine) {

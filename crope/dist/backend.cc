@@ -10,10 +10,10 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
-#include <unistd.h>
 
 #include "crope/base/error.h"
 #include "crope/dist/backend.h"
@@ -117,8 +117,8 @@ c10::intrusive_ptr<c10d::Backend> connect_backend(const Launch& launch, torch::D
 #endif
   } catch (const std::exception& e) {
     const auto* torch_error = dynamic_cast<const c10::Error*>(&e);
-    throw Error(fmt::format("rank {} of {} could not meet the others at {}:{} within {} s: {}", launch.rank, launch.size,
-                            launch.address, launch.port, timeout.count() / 1000,
+    throw Error(fmt::format("rank {} of {} could not meet the others at {}:{} within {} s: {}", launch.rank,
+                            launch.size, launch.address, launch.port, timeout.count() / 1000,
                             torch_error != nullptr ? torch_error->what_without_backtrace() : e.what()),
                 fmt::format("are all ranks started, and does the network let them through? {} chooses an interface",
                             kInterfaceVariable));

@@ -43,8 +43,8 @@ GradientReducer::GradientReducer(std::shared_ptr<ProcessGroup> group, std::vecto
     buckets_[b].values = at::zeros({sizes[b]}, parameters_[0].options().requires_grad(false));
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    places_[i].slice = buckets_[places_[i].bucket].values.narrow(0, offsets[i], parameters_[i].numel())
-                           .view(parameters_[i].sizes());
+    places_[i].slice =
+        buckets_[places_[i].bucket].values.narrow(0, offsets[i], parameters_[i].numel()).view(parameters_[i].sizes());
     torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i], std::make_unique<Hook>(*this, i));
   }
 }

@@ -13,7 +13,8 @@ namespace crope::dist {
 namespace {
 
 constexpr const char* kHowToLaunch =
-    "start with torchrun --no-python crope ..., or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (docs/distributed.md)";
+    "start with torchrun --no-python crope ..., or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT "
+    "(docs/distributed.md)";
 
 // The number that a text begins with; Slurm writes "2(x3)".
 std::optional<int> leading_number(const std::string& text) {
@@ -50,9 +51,9 @@ class LaunchReader {
   void read_address(Launch& launch) const {
     const auto address = variable_("MASTER_ADDR");
     if (!address || address->empty()) {
-      throw UsageError(fmt::format("rank {} of {}: the environment variable MASTER_ADDR is missing", launch.rank,
-                                   launch.size),
-                       kHowToLaunch);
+      throw UsageError(
+          fmt::format("rank {} of {}: the environment variable MASTER_ADDR is missing", launch.rank, launch.size),
+          kHowToLaunch);
     }
     launch.address = *address;
     launch.port = static_cast<std::uint16_t>(required("MASTER_PORT", 1, 65535));

@@ -127,10 +127,11 @@ void ProcessGroup::self_test() {
   for (int r = 0; r < size(); ++r) expected += powers(r);
   if (at::equal(got, expected)) return;
   const Tensor numbers = got.to(torch::kCPU), wanted = expected.to(torch::kCPU);
-  throw Error(fmt::format("{}: the self-test's sums are {}, {}, {}; expected {}, {}, {}", describe("the sum over ranks"),
-                          numbers[0].item<double>(), numbers[1].item<double>(), numbers[2].item<double>(),
-                          wanted[0].item<double>(), wanted[1].item<double>(), wanted[2].item<double>()),
-              "two ranks with one number, or two groups meeting at one address?");
+  throw Error(
+      fmt::format("{}: the self-test's sums are {}, {}, {}; expected {}, {}, {}", describe("the sum over ranks"),
+                  numbers[0].item<double>(), numbers[1].item<double>(), numbers[2].item<double>(),
+                  wanted[0].item<double>(), wanted[1].item<double>(), wanted[2].item<double>()),
+      "two ranks with one number, or two groups meeting at one address?");
 }
 
 std::shared_ptr<ProcessGroup> world_of_one() {

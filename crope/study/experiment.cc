@@ -70,8 +70,8 @@ void evaluate_here(const Experiment& experiment, Log& log) {
 
 std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log) {
   const bool is_launched = !experiment.launcher.command.empty();
-  const bool is_trained = is_launched ? train_launched(experiment)
-                                      : train::train(train::resolve_job(experiment.job), log).finished;
+  const bool is_trained =
+      is_launched ? train_launched(experiment) : train::train(train::resolve_job(experiment.job), log).finished;
   if (!is_trained || interrupt_requested()) return {};
   const bool evaluates = !experiment.benchmarks.empty();
   if (evaluates && !is_evaluated(experiment)) {

@@ -28,7 +28,8 @@ pid_t spawn_shell(const std::string& line) {
   posix_spawnattr_setpgroup(&attributes, 0);
   const char* const arguments[] = {"sh", "-c", line.c_str(), nullptr};
   pid_t process = 0;
-  const int code = ::posix_spawn(&process, "/bin/sh", &actions, &attributes, const_cast<char* const*>(arguments), environ);
+  const int code =
+      ::posix_spawn(&process, "/bin/sh", &actions, &attributes, const_cast<char* const*>(arguments), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (code != 0) throw Error(fmt::format("cannot start '{}': {}", line, std::strerror(code)));

@@ -155,7 +155,8 @@ std::vector<NamedState> Optimizer::state() const {
     if (owners_[i] != group_->rank()) continue;
     for (std::size_t part = 0; part < buffers->size(); ++part) {
       const Tensor& buffer = (*buffers)[part];
-      state.push_back({.name = "muon.momentum." + matrix_names_[i][part], .value = buffer, .shape = buffer.sizes().vec()});
+      state.push_back(
+          {.name = "muon.momentum." + matrix_names_[i][part], .value = buffer, .shape = buffer.sizes().vec()});
     }
     ++buffers;
   }

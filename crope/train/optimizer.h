@@ -1,8 +1,8 @@
 // The optimiser of a model: Muon on its matrices, AdamW on the rest, by the roles of the parameters.
 //
 // Its work and its state are dealt out among the ranks of a group: a matrix or tied pair belongs to one rank, a stretch
-// of the embedding's rows to each; gains are every rank's. The owner updates a parameter and sends it to the others while
-// it computes the next.
+// of the embedding's rows to each; gains are every rank's. The owner updates a parameter and sends it to the others
+// while it computes the next.
 #pragma once
 
 #include <torch/types.h>
@@ -57,9 +57,9 @@ class Optimizer {
   // Throws Error if another rank has gone.
   void step(double lr);
 
-  std::vector<NamedState> state() const;           // of this rank
-  std::vector<StateShape> whole_state() const;     // of all
-  std::uint64_t state_bytes() const;               // of this rank
+  std::vector<NamedState> state() const;        // of this rank
+  std::vector<StateShape> whole_state() const;  // of all
+  std::uint64_t state_bytes() const;            // of this rank
   std::int64_t steps() const { return adamw_.steps(); }
   void set_steps(std::int64_t steps) { adamw_.set_steps(steps); }
 
@@ -85,10 +85,10 @@ class Optimizer {
   void step_matrices(double lr, std::vector<dist::Pending>& sent);
 
   std::shared_ptr<dist::ProcessGroup> group_;
-  std::vector<optim::MuonMatrix> matrices_;            // of all ranks
+  std::vector<optim::MuonMatrix> matrices_;             // of all ranks
   std::vector<std::vector<std::string>> matrix_names_;  // of the parts of each
-  std::vector<int> owners_;                            // of each
-  std::vector<Turn> turns_;                            // the order in which matrices are sent
+  std::vector<int> owners_;                             // of each
+  std::vector<Turn> turns_;                             // the order in which matrices are sent
   std::vector<Rows> rows_;
   std::vector<std::string> row_names_;
   optim::Muon muon_;    // on this rank's matrices

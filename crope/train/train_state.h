@@ -30,11 +30,10 @@ struct TrainProgress {
 // Writes the checkpoint of progress.step into the run directory: whole, or not at all. `tokenizer` is a tokenizer.json
 // to put beside the model; may be empty. The ranks of a group write one checkpoint, each a part of the weights and the
 // state that it holds, into a folder that they all see; its bytes do not depend on their number.
-// Throws Error, saying how much room was needed, when the disk is full, and naming a rank whose parameters are not those of
-// the others.
+// Throws Error, saying how much room was needed, when the disk is full, and naming a rank whose parameters are not
+// those of the others.
 void save_checkpoint(const std::filesystem::path& run, const model::Transformer& model, const Optimizer& optimizer,
-                     const TrainProgress& progress, const std::filesystem::path& tokenizer,
-                     dist::ProcessGroup& group);
+                     const TrainProgress& progress, const std::filesystem::path& tokenizer, dist::ProcessGroup& group);
 void save_checkpoint(const std::filesystem::path& run, const model::Transformer& model, const Optimizer& optimizer,
                      const TrainProgress& progress, const std::filesystem::path& tokenizer);
 
@@ -47,7 +46,8 @@ struct LoadedCheckpoint {
 LoadedCheckpoint load_checkpoint(const std::filesystem::path& checkpoint, Log& log,
                                  const torch::TensorOptions& options = {});
 
-// Restores what the optimiser of that model holds on this rank, whatever the number of ranks that saved it. Throws Error naming the tensor that does not fit.
+// Restores what the optimiser of that model holds on this rank, whatever the number of ranks that saved it. Throws
+// Error naming the tensor that does not fit.
 void load_optimizer_state(const std::filesystem::path& checkpoint, Optimizer& optimizer);
 
 }  // namespace crope::train

@@ -26,8 +26,8 @@ StepOptions step_options(const TrainConfig& config);
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop);
 
-// The same of a batch that the ranks of a group share, each with its rows of it: gradient and loss are those of the whole
-// batch. `stop` answers alike on every rank.
+// The same of a batch that the ranks of a group share, each with its rows of it: gradient and loss are those of the
+// whole batch. `stop` answers alike on every rank.
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop, dist::ProcessGroup& group,
                                         dist::GradientReducer& reducer);

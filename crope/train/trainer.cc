@@ -104,7 +104,8 @@ class Trainer {
     for (const std::int64_t step : agreed_candidates()) {
       const fs::path path = checkpoint_path(job_.run, step);
       std::string message;
-      if (dist::all_succeed(*group_, [&] { restore(path); }, message)) {
+      if (dist::all_succeed(
+              *group_, [&] { restore(path); }, message)) {
         log_.info(fmt::format("going on from step {} ({})", progress_.step, path.string()));
         return;
       }
@@ -191,12 +192,12 @@ class Trainer {
     rates_.push_back(static_cast<double>(tokens) / seconds);
     summary_.loss = loss;
     write_metrics({{"step", progress_.step},
-                     {"tokens", progress_.tokens},
-                     {"loss", *loss},
-                     {"lr", lr},
-                     {"grad_norm", norm},
-                     {"tokens_per_second", rates_.back()},
-                     {"elapsed_s", progress_.elapsed_s}});
+                   {"tokens", progress_.tokens},
+                   {"loss", *loss},
+                   {"lr", lr},
+                   {"grad_norm", norm},
+                   {"tokens_per_second", rates_.back()},
+                   {"elapsed_s", progress_.elapsed_s}});
     return true;
   }
 

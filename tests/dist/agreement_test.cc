@@ -31,12 +31,14 @@ TEST(Together, OneRankKeepsItsKindOfError) {
 TEST(AllSucceed, SaysAlikeOnEveryRank) {
   const auto messages = test::run_ranks(3, [](const auto& group) {
     std::string message;
-    EXPECT_TRUE(all_succeed(*group, [] {}, message));
-    EXPECT_FALSE(all_succeed(*group,
-                             [&] {
-                               if (group->rank() == 2) throw Error("damaged");
-                             },
-                             message));
+    EXPECT_TRUE(all_succeed(
+        *group, [] {}, message));
+    EXPECT_FALSE(all_succeed(
+        *group,
+        [&] {
+          if (group->rank() == 2) throw Error("damaged");
+        },
+        message));
     EXPECT_EQ(message, "damaged");
   });
   for (const std::string& message : messages) EXPECT_EQ(message, "");

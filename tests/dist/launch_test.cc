@@ -88,18 +88,19 @@ TEST(Launch, WhatMakesNoSenseIsRefusedByName) {
     }
     return "";
   };
-  for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{{"RANK", "4"},
-                                                                                              {"RANK", "-1"},
-                                                                                              {"RANK", "x"},
-                                                                                              {"RANK", nullptr},
-                                                                                              {"WORLD_SIZE", "0"},
-                                                                                              {"WORLD_SIZE", nullptr},
-                                                                                              {"LOCAL_RANK", "2"},
-                                                                                              {"LOCAL_WORLD_SIZE", "5"},
-                                                                                              {"MASTER_ADDR", ""},
-                                                                                              {"MASTER_ADDR", nullptr},
-                                                                                              {"MASTER_PORT", "70000"},
-                                                                                              {"MASTER_PORT", nullptr}}) {
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"RANK", "4"},
+                                                                  {"RANK", "-1"},
+                                                                  {"RANK", "x"},
+                                                                  {"RANK", nullptr},
+                                                                  {"WORLD_SIZE", "0"},
+                                                                  {"WORLD_SIZE", nullptr},
+                                                                  {"LOCAL_RANK", "2"},
+                                                                  {"LOCAL_WORLD_SIZE", "5"},
+                                                                  {"MASTER_ADDR", ""},
+                                                                  {"MASTER_ADDR", nullptr},
+                                                                  {"MASTER_PORT", "70000"},
+                                                                  {"MASTER_PORT", nullptr}}) {
     EXPECT_NE(message(name, value).find(name), std::string::npos) << name << ": " << message(name, value);
   }
 }

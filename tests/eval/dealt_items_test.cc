@@ -18,7 +18,9 @@ std::vector<Task> two_tasks() {
 
 // What a model might say to an item: any bytes, and numbers that are not finite.
 Response response_to(const Item& item) {
-  return {.log_likelihoods = {-0.1 * item.context.back(), -INFINITY}, .is_greedy = {true, false}, .text = item.context + "\xff\n"};
+  return {.log_likelihoods = {-0.1 * item.context.back(), -INFINITY},
+          .is_greedy = {true, false},
+          .text = item.context + "\xff\n"};
 }
 
 class DealtItems : public testing::TestWithParam<int> {};
