@@ -18,7 +18,7 @@ TEST(ErrorFile, HasWhatTorchrunReads) {
   });
   const Json message = read_json(path).at("message");
   EXPECT_EQ(message.at("message"), "the disk is full");
-  EXPECT_EQ(message.at("extraInfo").at("py_callstack"), "rank 3");
+  EXPECT_EQ(message.at("extraInfo").at("py_callstack"), "rank 3: the disk is full");
   EXPECT_GT(std::stoll(message.at("extraInfo").at("timestamp").get<std::string>()), 1'700'000'000);
 }
 
