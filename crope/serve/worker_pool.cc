@@ -8,6 +8,7 @@ namespace crope::serve {
 namespace {
 
 constexpr std::chrono::seconds kIdleTime{5};
+constexpr std::size_t kMostIdle = 8;
 
 }  // namespace
 
@@ -44,7 +45,7 @@ void WorkerPool::run(std::function<void()> work) {
 
 void WorkerPool::loop() {
   std::unique_lock lock(mutex_);
-  for (;;) {
+  while (idle_ < kMostIdle || !work_.empty()) {
     ++idle_;
     changed_.wait_for(lock, kIdleTime, [&] { return ends_ || !work_.empty(); });
     --idle_;

@@ -174,21 +174,19 @@ TEST(HttpServer, ASlowOrIdleConnectionTakesNothingFromOthers) {
 }
 
 TEST(HttpServer, TooManyConnections) {
-  Running running({.max_connections = 3});
+  Running running({.max_connections = 3}, /*window=*/1 << 17);
   std::list<RawClient> clients;
   for (int i = 0; i < 10; ++i) clients.emplace_back(running.server.port());
   running.expect_alive();  // idle ones make room
-  clients.clear();
   for (int i = 0; i < 3; ++i) {
     clients.emplace_back(running.server.port());
-    clients.back().send("GET /hea");
+    clients.back().send(post_text(
+        "/v1/completions", R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":true})"));
+    clients.back().read_until("data: ");
   }
-  std::string answer;
-  // Those before may still be on their way out.
-  for (int i = 0; i < 1000 && !answer.starts_with("HTTP/1.1 503"); ++i) {
-    answer = running.answer("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
-  }
+  const std::string answer = running.answer("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 503")) << answer;
+  EXPECT_NE(answer.find(R"({"error":{"message":)"), std::string::npos);
 }
 
 TEST(HttpServer, AClientThatFinishedSendingIsAnswered) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <latch>
+#include <thread>
 
 namespace crope::serve {
 namespace {
@@ -26,6 +27,24 @@ TEST(WorkerPool, HasAThreadForEachPieceOfWorkUpToTheLimit) {
     go_on.count_down();
   }
   EXPECT_EQ(done, 10) << "the pool waits for its work";
+}
+
+TEST(WorkerPool, FewThreadsStayWithoutWork) {
+  WorkerPool pool(100);
+  std::latch all_there(50), go_on(1);
+  for (int i = 0; i < 50; ++i) {
+    pool.run([&] {
+      all_there.count_down();
+      go_on.wait();
+    });
+  }
+  all_there.wait();
+  EXPECT_EQ(pool.threads(), 50u);
+  go_on.count_down();
+  while (pool.threads() > 8) std::this_thread::yield();  // would never end if they stayed
+  std::atomic<bool> done = false;
+  pool.run([&] { done = true; });
+  while (!done) std::this_thread::yield();
 }
 
 TEST(WorkerPool, ThreadsAreUsedAgain) {
