@@ -240,6 +240,8 @@ def compare(args):
                 decode = compare_decode(args, peer)
             else:
                 rows[name] = compare_row(args, name, model, peer, data, scratch / "out")
+            # What was measured is not lost when a later row fails.
+            print(json.dumps(decode if name == "decode" else rows[name]), file=sys.stderr, flush=True)
         peer.process.stdin.close()
         peer.process.wait()
     return {"variant": args.variant, "threads": args.threads, "rounds": args.rounds, "rows": rows, "decode": decode}
