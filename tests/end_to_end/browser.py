@@ -107,6 +107,7 @@ class Browser:
             self.complaints.append(given["entry"]["text"] + " " + given["entry"].get("url", ""))
 
     def size(self, width, height, scale=1):
+        self.width = width
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=width < 600)
 
     def colours(self, scheme):
