@@ -3,7 +3,8 @@
 # that carries LibTorch and Arrow as wheels. Quiet when nothing is missing; safe to run again at any time.
 #
 #   scripts/setup.sh            everything for `make build` and `make test`
-#   scripts/setup.sh parity     also the packages that the parity tests compare with, in an environment of their own
+#   scripts/setup.sh parity     also the packages that the parity tests compare with, in an environment of their own, and a
+#                               browser for the tests of pages
 #   CROPE_DEPS=DIR              keep the environment in DIR instead of .deps (share it between clones)
 #   TORCH_ROOT=DIR              use this LibTorch; no wheel of it is installed
 #   ARROW_ROOT=DIR              use this Arrow C++; no wheel of it is installed
@@ -76,6 +77,19 @@ install_parity_packages() {
   printf '%s\n' "${parity_packages[*]}" >"$stamp"
 }
 
+# Tests of pages are skipped without one, so that a system that has no such package is no failure.
+install_browser() {
+  if command -v chromium || command -v chromium-browser || command -v google-chrome; then return 0; fi >/dev/null
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
+  say "installing chromium"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null ||
+    say "there is no chromium: the tests of pages are skipped"
+}
+
 install_system_packages
 install_wheels
-if [ "${1:-}" = parity ]; then install_parity_packages; fi
+if [ "${1:-}" = parity ]; then
+  install_parity_packages
+  install_browser
+fi

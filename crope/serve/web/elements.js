@@ -72,7 +72,7 @@ function bars(rows) {
     const fillBar = element("i");
     fillBar.style.width = 100 * value / most + "%";
     const mark = chosen ? "chosen" : "";
-    return [element("code", { class: mark }, visible(text)), element("span", { class: "bar-track " + mark }, fillBar),
+    return [element("code", { class: mark }, visible(text.replace(/^bytes:(?=\\x)/, ""))), element("span", { class: "bar-track " + mark }, fillBar),
       element("span", { class: "number " + mark }, number)];
   }));
 }
