@@ -186,8 +186,7 @@ AtomicDirectory::AtomicDirectory(fs::path path) : path_(std::move(path)) {
   if (fs::exists(fs::symlink_status(path_, code))) {
     throw Error(fmt::format("{} exists already", path_.string()), "give another name, or remove it first");
   }
-  fs::create_directories(parent_of(path_), code);
-  if (code) throw_system_error("cannot create", parent_of(path_), code.value());
+  make_folder(parent_of(path_));
   remove_leftovers(path_);
   // Another process may take the new folder for a leftover in the moment before it is locked: then make one more.
   // Where locks are not to be had the last one is used without, and nobody removes it either.
@@ -228,6 +227,12 @@ DirectoryLock::DirectoryLock(const fs::path& folder, std::string_view what_it_do
 
 DirectoryLock::~DirectoryLock() {
   ::close(descriptor_);
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (code) throw_system_error("cannot create the folder", path, code.value());
 }
 
 void replace_symlink(const fs::path& target, const fs::path& link) {

@@ -101,6 +101,9 @@ class DirectoryLock {
   int descriptor_;
 };
 
+// Makes the folder, and those above it that are missing. Throws Error if it cannot be made.
+void make_folder(const std::filesystem::path& path);
+
 // Makes `link` a symbolic link to `target`, in place of what link it was before: a reader sees one or the other.
 void replace_symlink(const std::filesystem::path& target, const std::filesystem::path& link);
 

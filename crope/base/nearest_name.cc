@@ -10,6 +10,7 @@
 namespace crope {
 namespace {
 
+constexpr std::size_t kShortestPart = 3;
 constexpr std::size_t kLongestName = 64;  // nobody types more by mistake, and the table grows with it
 
 // Damerau-Levenshtein distance with adjacent swaps, over a table of (|a|+1) x (|b|+1).
@@ -31,6 +32,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
+// "encode" for "enc", "--num-layers" for "--layers": the one candidate that has the word in it.
+std::string only_name_with(std::string_view name, std::span<const std::string> candidates) {
+  const std::string_view word = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  if (word.size() < kShortestPart) return {};
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    if (candidate.find(word) == std::string::npos) continue;
+    if (!found.empty()) return {};
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
@@ -45,7 +59,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
       best_distance = distance;
     }
   }
-  return best;
+  return best.empty() ? only_name_with(name, candidates) : best;
 }
 
 std::string suggest(std::string_view name, std::span<const std::string> candidates) {

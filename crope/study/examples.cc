@@ -79,7 +79,7 @@ std::vector<report::Section> example_sections(const Examples& examples, const st
 }
 
 void write_examples(const Examples& examples, const std::filesystem::path& dir) {
-  std::filesystem::create_directories(dir);
+  make_folder(dir);
   write_json(dir / "examples.json", examples_to_json(examples));
   write_file(dir / "index.html",
              report::html_page({.title = "What one head can do",

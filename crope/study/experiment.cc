@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "crope/base/file.h"
 #include "crope/base/interrupt.h"
 #include "crope/eval/evaluation.h"
 #include "crope/model/model_dir.h"
@@ -30,7 +31,7 @@ bool is_evaluated(const Experiment& experiment) {
 fs::path write_recipe(const Experiment& experiment) {
   fs::path path = experiment.job.run;
   path += ".recipe.json";
-  fs::create_directories(path.parent_path());
+  make_folder(path.parent_path());
   write_json(path, experiment.job.given);
   return path;
 }

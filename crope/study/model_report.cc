@@ -306,7 +306,7 @@ report::Section function_space_section(const std::vector<NamedAnalysis>& analyse
 }
 
 void write_analysis(const ModelAnalysis& analysis, const std::filesystem::path& dir) {
-  std::filesystem::create_directories(dir);
+  make_folder(dir);
   write_json(dir / "analysis.json", analysis_to_json(analysis));
   write_file(
       dir / "index.html",

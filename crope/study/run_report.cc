@@ -194,7 +194,7 @@ Section configuration_section(const std::vector<RunData>& runs) {
 fs::path write_report(const std::vector<fs::path>& dirs, const fs::path& out, const ReportOptions& options, Log& log) {
   if (dirs.empty()) throw UsageError("a report of no runs", "give at least one run directory");
   const std::vector<RunData> runs = report::read_runs(dirs);
-  fs::create_directories(out);
+  make_folder(out);
   const std::vector<report::ParameterBar> bars = count_runs(runs, log);
   std::vector<Section> sections = options.first_sections;
   sections.push_back(overview_section(runs, bars));

@@ -149,6 +149,20 @@ TEST(DirectoryLock, KeepsOthersOutWhileItLives) {
   EXPECT_THROW(DirectoryLock(folder / "absent", "works"), Error);
 }
 
+TEST(MakeFolder, MakesParentsAndNamesWhatIsInTheWay) {
+  const test::TemporaryFolder folder;
+  make_folder(folder / "a/b");
+  make_folder(folder / "a/b");
+  EXPECT_TRUE(fs::is_directory(folder / "a/b"));
+  write_file(folder / "file", "x");
+  try {
+    make_folder(folder / "file/c");
+    FAIL() << "a folder inside a file";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find((folder / "file/c").string()), std::string::npos) << e.what();
+  }
+}
+
 TEST(ReplaceSymlink, PointsToTheNewTargetAndLeavesNothingElse) {
   const test::TemporaryFolder folder;
   replace_symlink("one", folder / "link");

@@ -16,6 +16,13 @@ TEST(NearestName, FindsSlips) {
   EXPECT_EQ(nearest_name("half_rope", kNames), "half_rope_qk");
 }
 
+TEST(NearestName, FindsTheOnlyNameThatHasTheWordInIt) {
+  EXPECT_EQ(nearest_name("enc", std::vector<std::string>{"train", "encode", "decode"}), "encode");
+  EXPECT_EQ(nearest_name("--layers", std::vector<std::string>{"--num-layers", "--num-heads"}), "--num-layers");
+  EXPECT_EQ(nearest_name("--num", std::vector<std::string>{"--num-layers", "--num-heads"}), "");
+  EXPECT_EQ(nearest_name("--n", std::vector<std::string>{"--num-layers"}), "");
+}
+
 TEST(NearestName, IsEmptyWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("banana", kNames), "");
   EXPECT_EQ(nearest_name("", kNames), "");
