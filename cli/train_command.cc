@@ -1,6 +1,7 @@
 // crope train: a run from data to model, or on from where it was stopped.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -58,8 +59,8 @@ void print_summary(const train::TrainJob& job, const train::TrainSummary& summar
     fmt::print("{}\n", json.dump());
     return;
   }
-  fmt::print("{}: step {} of {}, {} parameters", model::traits(job.model.variant).name, summary.step, job.config.steps,
-             format_count(static_cast<double>(summary.parameters)));
+  fmt::print("{}: step {} of {}, {} parameters", model::traits(job.model.variant).name, summary.step,
+             std::max(summary.step, job.config.steps), format_count(static_cast<double>(summary.parameters)));
   if (summary.loss) fmt::print(", loss {:.4f}", *summary.loss);
   if (validation) fmt::print(", validation loss {:.4f}", validation->loss);
   if (summary.tokens_per_second > 0) fmt::print(", {} tokens/s", format_count(summary.tokens_per_second));

@@ -46,7 +46,7 @@ class Trainer {
     dist::together(*group_, [&] {
       data = data::open_data_dir(job.data);
       if (group_->is_first()) {
-        fs::create_directories(job.run);
+        make_folder(job.run);
         lock_.emplace(job.run, "trains");
       }
       if (fs::exists(job.run / kRunFile)) check_recorded_data(job, data);
@@ -55,16 +55,16 @@ class Trainer {
     restore_or_begin();
     dist::check_same(*group_, parameters_, fmt::format("the parameters at step {}", progress_.step));
     dist::together(*group_, [&] {
-      if (!group_->is_first()) return;
+      if (!group_->is_first() || is_finished()) return;
       write_run_record(job, data);
       metrics_.emplace(job.run / kMetricsFile, progress_.step);
     });
   }
 
   TrainSummary run() {
-    if (progress_.step < config_.steps) train_on();
+    if (!is_finished()) train_on();
     summary_.step = progress_.step;
-    summary_.finished = progress_.step >= config_.steps;
+    summary_.finished = is_finished();
     summary_.parameters = model::count_parameters(model_->config).total();
     summary_.tokens = progress_.tokens;
     summary_.elapsed_s = progress_.elapsed_s;
@@ -77,6 +77,8 @@ class Trainer {
   }
 
  private:
+  bool is_finished() const { return progress_.step >= config_.steps; }
+
   void open_data(const data::DataDir& data) {
     const std::int64_t V = job_.model.vocab_size, T = config_.seq_len;
     if (data.train.empty()) throw Error(fmt::format("{}: there is no training part", data.path.string()));
@@ -99,9 +101,11 @@ class Trainer {
     }
   }
 
-  // The newest checkpoint that is whole for every rank, or a new model.
+  // The newest checkpoint that is whole for every rank, or a new model where there is none at all. Throws Error if
+  // there are some and none is whole: to begin again would overwrite what may still be saved.
   void restore_or_begin() {
-    for (const std::int64_t step : agreed_candidates()) {
+    const std::vector<std::int64_t> candidates = agreed_candidates();
+    for (const std::int64_t step : candidates) {
       const fs::path path = checkpoint_path(job_.run, step);
       std::string message;
       if (dist::all_succeed(
@@ -109,9 +113,13 @@ class Trainer {
         log_.info(fmt::format("going on from step {} ({})", progress_.step, path.string()));
         return;
       }
-      log_.warn(fmt::format("{}; trying the checkpoint before it", message));
+      log_.warn(message + (step == candidates.back() ? "" : "; trying the checkpoint before it"));
       progress_ = {};
       saved_step_ = 0;
+    }
+    if (!candidates.empty()) {
+      throw Error(fmt::format("{}: none of its {} checkpoints can be used", job_.run.string(), candidates.size()),
+                  "put a good one back in its place, or remove the folder 'checkpoints' to begin again");
     }
     begin(make_starting_model(job_, log_));
   }

@@ -157,6 +157,16 @@ TEST_F(Trainer, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
   }
 }
 
+TEST_F(Trainer, WhenEveryCheckpointIsDamagedNothingIsBegunAgain) {
+  tiny_.run("run", {{"keep_checkpoints", 0}});
+  const std::string metrics = read_file(tiny_.path("run") / kMetricsFile);
+  const auto checkpoints = list_checkpoints(tiny_.path("run"));
+  for (const Checkpoint& each : checkpoints) write_file(each.path / "train_state.json", "damaged");
+  EXPECT_THROW(tiny_.run("run", {{"keep_checkpoints", 0}}), Error);
+  EXPECT_EQ(read_file(tiny_.path("run") / kMetricsFile), metrics);
+  EXPECT_EQ(list_checkpoints(tiny_.path("run")).size(), checkpoints.size());
+}
+
 TEST_F(Trainer, ALossThatIsNotFiniteStopsAndNamesTheLastCheckpoint) {
   tiny_.run("start");
   model::Transformer model = model::load_model(tiny_.path("start"), tiny_.log);
