@@ -8,7 +8,7 @@ namespace {
 
 template <typename T>
 void add_option(CLI::App& app, const std::string& name, T& value, const std::string& help) {
-  app.add_option(name, value, help)->capture_default_str();
+  app.add_option(name, value, help)->capture_default_str()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
 }  // namespace

@@ -13,11 +13,11 @@ class App;
 
 namespace crope::cli {
 
-// Every value given by reference must outlive the parsing, and holds its default before it. Names are long and
-// kebab-case: "--ids-file".
 // "--num-layers" of the field num_layers.
 std::string flag_name(std::string field);
 
+// Every value given by reference must outlive the parsing, and holds its default before it. Names are long and
+// kebab-case: "--ids-file". Of a flag given twice the last one counts, so that a script can append to its defaults.
 class Flags {
  public:
   explicit Flags(CLI::App& app) : app_(app) {}

@@ -23,6 +23,7 @@ using namespace crope;
 
 constexpr int kFailure = 1;
 constexpr int kUsage = 2;
+constexpr std::size_t kMostNamesListed = 24;  // as an answer to a mistake; --help has more room
 
 // In the order of --help.
 // clang-format off
@@ -105,7 +106,8 @@ int report_unknown(const CLI::App& app, const std::string& word) {
                                           : names.empty() ? "argument"
                                                           : "command",
                                           name);
-  return report(kUsage, message, names.empty() ? full_name(app) + " --help" : suggest(name, names));
+  const bool is_long_list = names.size() > kMostNamesListed && nearest_name(name, names).empty();
+  return report(kUsage, message, names.empty() || is_long_list ? full_name(app) + " --help" : suggest(name, names));
 }
 
 int run(int argc, char** argv) {

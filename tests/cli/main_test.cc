@@ -1,6 +1,10 @@
 // The command line as a whole: help, versions, mistakes and exit codes.
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "tests/run_program.h"
 
 namespace crope {
@@ -34,6 +38,39 @@ TEST(CommandLine, MistakesGetTheNearestNameAndStatusTwo) {
   EXPECT_EQ(run_program("params --d-model").status, 2);
   EXPECT_EQ(run_program("params --d-model banana").status, 2);
   EXPECT_EQ(run_program("params extra").status, 2);
+  EXPECT_NE(run_program("tokenizer enc").err.find("did you mean 'encode'?"), std::string::npos);
+  EXPECT_EQ(run_program("train --frobnicate").err,
+            "error: crope train: unknown flag '--frobnicate'\nhint: crope train --help\n");
+}
+
+TEST(CommandLine, OfAFlagGivenTwiceTheLastCounts) {
+  const ProgramResult once = run_program("params --vocab-size 512 --json");
+  EXPECT_EQ(run_program("params --vocab-size 64 --vocab-size 512 --json").out, once.out);
+}
+
+// The commands as --help lists them.
+std::vector<std::string> commands_of(const std::string& help) {
+  std::vector<std::string> names;
+  std::istringstream lines(help.substr(help.find("Subcommands:")));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line) && line.starts_with("  ")) {
+    std::istringstream words(line);
+    words >> names.emplace_back();
+  }
+  return names;
+}
+
+TEST(CommandLine, EveryCommandHasAnExample) {
+  const std::vector<std::string> commands = commands_of(run_program("--help").out);
+  EXPECT_GE(commands.size(), 16u);
+  for (const std::string& command : commands) {
+    const ProgramResult help = run_program(command + " --help");
+    EXPECT_EQ(help.status, 0) << command;
+    EXPECT_EQ(help.err, "") << command;
+    EXPECT_NE(help.out.find("Example: "), std::string::npos) << command;
+    EXPECT_NE(help.out.find("crope " + command), std::string::npos) << command;
+  }
 }
 
 TEST(CommandLine, ResultsThatCannotBeWrittenAreAFailure) {
