@@ -143,7 +143,7 @@ void run(const InspectFlags& flags) {
 
 void declare_data_inspect(Flags& flags) {
   const auto values = std::make_shared<InspectFlags>();
-  flags.positional("dir", values->dir, "A data directory, or any folder of *train*.bin and *val*.bin shards");
+  flags.positional("dir", values->dir, "A data directory, or any folder of *train*.bin and *val*.bin shards (or .npy)");
   flags.option("--tokenizer", values->tokenizer,
                "A tokenizer.json, or a folder that holds one (default: the directory's own)");
   flags.option("--samples", values->samples, "Show the beginnings of this many documents");

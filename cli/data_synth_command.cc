@@ -5,6 +5,7 @@
 
 #include "cli/data_command.h"
 #include "crope/base/error.h"
+#include "crope/base/interrupt.h"
 #include "crope/base/log.h"
 #include "crope/data/synthetic_world.h"
 
@@ -22,6 +23,7 @@ void run(SynthFlags flags) {
   if (flags.seed < 0) throw UsageError(fmt::format("--seed is {}, expected zero or more", flags.seed));
   flags.world.seed = static_cast<std::uint64_t>(flags.seed);
   Log log(stderr);
+  const InterruptScope interrupts;
   const Json summary = data::write_synthetic_world(flags.world, flags.out, log);
   if (flags.json) {
     fmt::print("{}\n", summary.dump());

@@ -9,6 +9,7 @@
 #include "cli/tokenizer_encode.h"
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/interrupt.h"
 #include "crope/base/json.h"
 #include "crope/data/tokenizer_training.h"
 #include "crope/text/gpt2_files.h"
@@ -48,6 +49,7 @@ void print_result(Json first, const std::string& out, const text::Vocabulary& vo
 
 void train(TokenizerTrainFlags flags) {
   Log log(stderr);
+  const InterruptScope interrupts;
   const auto start = std::chrono::steady_clock::now();
   flags.options.format = data::parse_source_format(flags.format);
   const data::TrainedTokenizer trained = data::train_tokenizer(flags.options, flags.out, log);

@@ -121,7 +121,7 @@ DataDir open_data_dir(const fs::path& path) {
   std::ranges::sort(dir.train);
   std::ranges::sort(dir.val);
   if (dir.train.empty() && dir.val.empty()) {
-    throw Error(fmt::format("{}: no shards found (*train*.bin, *val*.bin)", path.string()),
+    throw Error(fmt::format("{}: no shards found (*train*.bin, *val*.bin, or .npy)", path.string()),
                 "make them with: crope data prepare SOURCE... --out DIR");
   }
   const fs::path info = path / kDatasetFile;

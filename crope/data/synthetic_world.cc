@@ -6,6 +6,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/interrupt.h"
 #include "crope/base/progress.h"
 #include "crope/data/world_document.h"
 
@@ -67,6 +68,7 @@ std::uint64_t write_documents(const WorldOptions& options, const fs::path& path,
     std::string text = make_document(options.seed, i);
     bytes += text.size();
     file.add({{"text", std::move(text)}});
+    throw_if_interrupted();
     progress.update(i + 1);
   }
   file.commit();

@@ -1,11 +1,14 @@
 #include "crope/data/tokenizer_training.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/interrupt.h"
 #include "crope/base/progress.h"
 #include "crope/base/threads.h"
 #include "crope/text/bpe_trainer.h"
@@ -19,6 +22,7 @@ text::WordCounts count_words(DocumentSource& source, const std::vector<std::stri
   Progress progress(log, {.label = "count words", .unit = "bytes", .total = source.total_bytes()});
   Piece piece;
   const auto next = [&](std::string& text) {
+    throw_if_interrupted();
     progress.update(source.consumed_bytes());
     if (!source.next(piece)) return false;
     text.swap(piece.text);
@@ -38,11 +42,18 @@ TrainedTokenizer train_tokenizer(const TokenizerTrainingOptions& options, const 
 
   DocumentSource source(find_sources(options.sources, options.format), options.source);
   const text::WordCounts words = count_words(source, bpe.special_tokens, options.threads, log);
+  if (words.words().empty()) {
+    throw Error(fmt::format("no text was found in {}", fmt::join(options.sources, ", ")),
+                "the files are empty, or --text-field names a field without text");
+  }
   TrainedTokenizer result;
   {
     Progress progress(log,
                       {.label = "merge", .unit = "tokens", .total = static_cast<std::uint64_t>(options.vocab_size)});
-    bpe.on_progress = [&](std::size_t tokens) { progress.update(tokens); };
+    bpe.on_progress = [&](std::size_t tokens) {
+      throw_if_interrupted();
+      progress.update(tokens);
+    };
     result.vocabulary = text::train_bpe(words, bpe);
   }
   if (static_cast<std::int64_t>(result.vocabulary.tokens.size()) < options.vocab_size) {

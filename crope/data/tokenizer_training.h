@@ -29,7 +29,8 @@ struct TrainedTokenizer {
 };
 
 // Writes the folder `out` (tokenizer.json, tokenizer_config.json), which appears whole or not at all.
-// Throws UsageError for options that make no sense, Error for sources that cannot be read or if `out` exists.
+// Throws UsageError for options that make no sense, Error for sources that cannot be read or hold no
+// text, if `out` exists, and when interrupted.
 TrainedTokenizer train_tokenizer(const TokenizerTrainingOptions& options, const std::filesystem::path& out, Log& log);
 
 }  // namespace crope::data

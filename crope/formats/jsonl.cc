@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "crope/base/error.h"
+#include "crope/base/json.h"
 #include "crope/formats/json_line.h"
 
 namespace crope::formats {
@@ -14,6 +15,15 @@ namespace {
 
 constexpr std::size_t kReadBufferBytes = std::size_t{1} << 18;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// "; there are: id, body" of an object that has fields.
+std::string fields_there_are(std::string_view line) {
+  std::string names;
+  const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return names;
+  for (const auto& [name, value] : object.items()) names += (names.empty() ? "; there are: " : ", ") + name;
+  return names;
+}
 
 }  // namespace
 
@@ -83,7 +93,7 @@ std::optional<JsonlRow> JsonlReader::next() {
     case JsonFieldKind::other:
       return bad(fmt::format("the field '{}' is not a string", field_));
     case JsonFieldKind::missing:
-      return bad(fmt::format("there is no field '{}'", field_));
+      return bad(fmt::format("there is no field '{}'{}", field_, fields_there_are(*line)));
     case JsonFieldKind::not_an_object:
       return bad("expected a JSON object");
     case JsonFieldKind::malformed:

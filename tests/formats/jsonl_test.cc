@@ -111,7 +111,7 @@ TEST_F(JsonlTest, SaysWhatIsWrongWithARow) {
   ASSERT_EQ(rows.size(), 9u);
   EXPECT_EQ(rows[0], "+a \u00e9\n\U0001F600");
   EXPECT_EQ(rows[1], "null");
-  EXPECT_EQ(rows[2], "rows.jsonl:4: there is no field 'text'");
+  EXPECT_EQ(rows[2], "rows.jsonl:4: there is no field 'text'; there are: title");
   EXPECT_EQ(rows[3], "rows.jsonl:5: the field 'text' is not a string");
   EXPECT_EQ(rows[4], "rows.jsonl:6: expected a JSON object");
   EXPECT_TRUE(rows[5].starts_with("rows.jsonl:7: not valid JSON")) << rows[5];
