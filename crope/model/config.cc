@@ -52,7 +52,9 @@ T read_field(const Json& json, const char* name, std::string_view origin) {
   const auto field = json.find(name);
   if (field == json.end()) {
     throw Error(fmt::format("{}: the field '{}' is missing", origin, name),
-                "a model directory's config.json has the fields listed in docs/formats.md");
+                json.contains("architectures")
+                    ? "this looks like a model of Hugging Face's: bring it in with 'crope import'"
+                    : "a model directory's config.json has the fields listed in docs/formats.md");
   }
   return convert<T>(*field, name, origin);
 }

@@ -89,5 +89,14 @@ TEST(Config, WidthsFollowTheVariant) {
   EXPECT_EQ(config.v_width(), 64);
 }
 
+TEST(Config, AHuggingFaceModelIsRecognised) {
+  try {
+    config_from_json({{"architectures", {"LlamaForCausalLM"}}, {"vocab_size", 32}, {"hidden_size", 64}}, "config.json");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(e.hint().find("crope import"), std::string::npos) << e.hint();
+  }
+}
+
 }  // namespace
 }  // namespace crope::model
