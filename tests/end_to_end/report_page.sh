@@ -21,13 +21,23 @@ for variant in rope crope_all half_rope_all; do
 done
 "$crope" report "$work/rope" "$work/crope_all" "$work/half_rope_all" --skip-examples --out "$work/report" >/dev/null
 
-page="$work/report/index.html"
-# The same page, saying how wide it has become: a phone must not have to scroll sideways.
-sed 's|</body>|<script>document.title = "width " + document.documentElement.scrollWidth + " of " + window.innerWidth;</script></body>|' "$page" >"$work/report/probe.html"
-for width in 1280 500; do
-  dump=$("$browser" --headless=new --no-sandbox --disable-gpu --enable-logging=stderr --v=0 --window-size=$width,2000 --dump-dom "file://$work/report/probe.html" 2>"$work/messages")
-  if grep -q 'CONSOLE' "$work/messages"; then grep 'CONSOLE' "$work/messages" >&2; exit 1; fi
-  read -r is of < <(sed -n 's|.*<title>width \([0-9]*\) of \([0-9]*\)</title>.*|\1 \2|p' <<<"$dump")
-  if [ -z "${is:-}" ] || [ "$is" -gt "$of" ]; then echo "at $width pixels the page is ${is:-?} wide in a window of ${of:-?}" >&2; exit 1; fi
-  echo "at $width: page $is, window $of"
-done
+PYTHONPATH="$source_dir/tests/end_to_end" python3 - "$work/report/index.html" <<'CHECK'
+import sys
+from browser import Browser
+
+with Browser() as page:
+    for scheme in ("light", "dark"):
+        page.colours(scheme)
+        for width in (1280, 390):
+            page.size(width, 2000)
+            page.open("file://" + sys.argv[1])
+            wide = page.value("document.documentElement.scrollWidth")
+            print(f"at {width}, {scheme}: page {wide} wide")
+            if wide > width:
+                sys.exit(f"at {width} pixels the page is {wide} wide")
+            empty = page.value("[...document.querySelectorAll('.row svg')].filter(e => e.getBoundingClientRect().height < 20).length")
+            if empty or not page.value("document.querySelectorAll('.row svg text').length > 20"):
+                sys.exit(f"at {width} pixels {empty} figures cannot be seen")
+    if page.complaints:
+        sys.exit(f"the console has complaints: {page.complaints}")
+CHECK
