@@ -9,6 +9,7 @@
 #include "crope/base/json.h"
 #include "crope/base/nearest_name.h"
 #include "crope/base/threads.h"
+#include "crope/interop/gguf_export.h"
 #include "crope/interop/hf_export.h"
 
 namespace crope::cli {
@@ -18,44 +19,63 @@ struct ExportFlags {
   std::string dir;
   std::string out;
   std::string format = "hf";
-  std::string dtype = "f32";
+  std::string type = "f32";
   int threads = 0;
   bool json = false;
 };
 
-torch::ScalarType type_by_name(const std::string& name) {
-  if (name == "f32") return torch::kFloat32;
-  if (name == "bf16") return torch::kBFloat16;
-  if (name == "f16") return torch::kFloat16;
-  const std::vector<std::string> names = {"f32", "bf16", "f16"};
-  throw UsageError(fmt::format("unknown --dtype '{}'", name), suggest(name, names));
+// What a name stands for in a list of names and values.
+template <typename Value>
+Value export_type(const std::string& name, const std::vector<std::pair<std::string, Value>>& types) {
+  std::vector<std::string> names;
+  for (const auto& [each, value] : types) {
+    if (each == name) return value;
+    names.push_back(each);
+  }
+  throw UsageError(fmt::format("unknown --type '{}'", name), suggest(name, names));
+}
+
+interop::ExportReport run_export(const ExportFlags& flags, Log& log) {
+  using formats::GgmlType;
+  if (flags.format == "hf") {
+    const auto type = export_type<torch::ScalarType>(
+        flags.type, {{"f32", torch::kFloat32}, {"bf16", torch::kBFloat16}, {"f16", torch::kFloat16}});
+    return interop::export_hf(flags.dir, flags.out, type, log);
+  }
+  if (flags.format == "gguf") {
+    const auto type = export_type<GgmlType>(
+        flags.type,
+        {{"f32", GgmlType::f32}, {"bf16", GgmlType::bf16}, {"f16", GgmlType::f16}, {"q8_0", GgmlType::q8_0}});
+    return interop::export_gguf(flags.dir, flags.out, type, log);
+  }
+  const std::vector<std::string> formats = {"hf", "gguf"};
+  throw UsageError(fmt::format("unknown --format '{}'", flags.format), suggest(flags.format, formats));
 }
 
 void run(const ExportFlags& flags) {
-  if (flags.format != "hf") throw UsageError(fmt::format("unknown --format '{}'", flags.format), "there is hf");
-  const torch::ScalarType type = type_by_name(flags.dtype);
   at::set_num_threads(resolve_thread_count(flags.threads));
   Log log(stderr);
-  const interop::ExportReport report = interop::export_hf(flags.dir, flags.out, type, log);
+  const interop::ExportReport report = run_export(flags, log);
   if (flags.json) {
-    const Json json = {{"directory", report.directory.string()},
+    const Json json = {{flags.format == "hf" ? "directory" : "file", report.path.string()},
                        {"format", flags.format},
-                       {"dtype", flags.dtype},
+                       {"dtype", flags.type},
                        {"largest_difference", report.largest_difference},
                        {"largest_logit", report.largest_logit}};
     fmt::print("{}\n", json.dump());
     return;
   }
   fmt::print("wrote {}\nread back and compared: logits differ by at most {:.3g} (they go up to {:.3g})\n",
-             report.directory.string(), report.largest_difference, report.largest_logit);
+             report.path.string(), report.largest_difference, report.largest_logit);
 }
 
 void declare_export(Flags& flags) {
   const auto values = std::make_shared<ExportFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
-  flags.positional("out", values->out, "The folder to make");
-  flags.option("--format", values->format, "hf: Hugging Face, as Qwen3ForCausalLM");
-  flags.option("--dtype", values->dtype, "Type of the written weights: f32, bf16 or f16");
+  flags.positional("out", values->out, "What to make: a folder, or a file of GGUF");
+  flags.option("--format", values->format,
+               "hf: a folder of Hugging Face, as Qwen3ForCausalLM; gguf: a file of llama.cpp");
+  flags.option("--type,--dtype", values->type, "Type of the written matrices: f32, bf16, f16, and q8_0 for gguf");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });
@@ -64,6 +84,6 @@ void declare_export(Flags& flags) {
 }  // namespace
 
 const Command kExportCommand = {"export", "Write a model for transformers, vLLM and llama.cpp",
-                                "crope export out/model out/hf --format hf --dtype bf16", declare_export};
+                                "crope export out/model out/model.gguf --format gguf --type q8_0", declare_export};
 
 }  // namespace crope::cli

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "crope/base/error.h"
 
 namespace crope::interop {
 namespace {
 
 using model::ModelConfig;
+
+constexpr std::array<const char*, 3> kTokenIdKeys = {"bos_token_id", "eos_token_id", "pad_token_id"};
 
 // Reads fields of one config.json; every message names the file and the field.
 class FieldReader {
@@ -130,10 +134,24 @@ Json hf_config_from(const ModelConfig& config, const std::string& dtype, const S
                {"max_window_layers", config.num_layers},
                {"torch_dtype", dtype},
                {"crope", model::config_to_json(config)}};
-  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
-    json[key] = special.end_of_text ? Json(*special.end_of_text) : Json(nullptr);
-  }
+  const Json fallback = special.end_of_text ? Json(*special.end_of_text) : Json(nullptr);
+  for (const char* key : kTokenIdKeys) json[key] = config.other_keys.value(key, fallback);
   return json;
+}
+
+Json generation_ids(const Json& json, const std::string& origin) {
+  const FieldReader fields(json, origin);
+  Json ids = Json::object();
+  for (const char* key : kTokenIdKeys) {
+    const Json& value = fields.find(key);
+    if (value.is_null()) continue;
+    const bool is_list = value.is_array() && !value.empty();
+    for (const Json& id : is_list ? value : Json::array({value})) {
+      if (!id.is_number_integer()) fields.refuse(fmt::format("{} = {}", key, value.dump()), "expected a token id");
+    }
+    ids[key] = value;
+  }
+  return ids;
 }
 
 HfModel read_hf_config(const Json& json, const std::string& origin) {

@@ -16,7 +16,7 @@ struct HfModel {
   std::int64_t key_value_heads;  // fewer than heads in grouped-query attention
 };
 
-// The special token ids that a tokenizer gives, where there is one.
+// The special token ids that a tokenizer gives, where there is one. Those of config.json come first.
 struct SpecialTokens {
   std::optional<std::int64_t> end_of_text;
 };
@@ -25,6 +25,11 @@ struct SpecialTokens {
 // configuration is kept under the key "crope", so that importing gives the variant back.
 // `dtype` is "float32", "bfloat16" or "float16". Throws Error if Qwen3 cannot hold the model.
 Json hf_config_from(const model::ModelConfig& config, const std::string& dtype, const SpecialTokens& special);
+
+// Of bos_token_id, eos_token_id and pad_token_id those that a config.json of Hugging Face, or its
+// generation_config.json, gives: a token id or a list of them. Empty where it gives none.
+// Throws Error naming `origin` and the field if it is anything else.
+Json generation_ids(const Json& json, const std::string& origin = "config.json");
 
 // Throws Error naming the field that we cannot hold: biases, sliding windows, other activations, rope scaling,
 // quantised weights, other architectures. `origin` is what messages call the file.

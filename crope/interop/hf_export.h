@@ -6,14 +6,9 @@
 #include <filesystem>
 
 #include "crope/base/log.h"
+#include "crope/interop/export_check.h"
 
 namespace crope::interop {
-
-struct ExportReport {
-  std::filesystem::path directory;
-  double largest_difference;  // of the logits between the model and its export, read back and computed by us
-  double largest_logit;       // for scale
-};
 
 // Writes config.json, model.safetensors and, when `model_dir` has a tokenizer, its files, into the new folder `out`;
 // then reads the export back and compares. The folder appears only when it is complete and checked. `type` is that of

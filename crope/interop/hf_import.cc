@@ -43,6 +43,18 @@ std::optional<ModelConfig> exported_config(const Json& json, const ModelConfig& 
   return config;
 }
 
+// The ids that begin and end a text: those of config.json, and of generation_config.json where it has none.
+Json find_generation_ids(const Json& config_json, const fs::path& hf_dir) {
+  Json ids = generation_ids(config_json, (hf_dir / "config.json").string());
+  const fs::path other = hf_dir / "generation_config.json";
+  if (!fs::exists(other)) return ids;
+  const Json more = generation_ids(read_json(other), other.string());
+  for (const auto& [key, value] : more.items()) {
+    if (!ids.contains(key)) ids[key] = value;
+  }
+  return ids;
+}
+
 // Reads one model's tensors in our order.
 class Importer {
  public:
@@ -53,8 +65,9 @@ class Importer {
     std::vector<Tensor> values;
     const std::vector<model::ParameterSpec> specs = model::parameter_specs(config_);
     for (std::size_t i = 0; i < specs.size(); ++i) {
-      const auto& [name, theirs] = find_name(specs[i].name);
-      const Tensor disk = read_dense(*name, theirs);
+      const HfPlace place = hf_place(specs[i].name);
+      const std::string theirs = place.hf_name();
+      const Tensor disk = read_dense(*place.name, theirs);
       if (specs[i].role != model::Role::pair_a) {
         // Every dense tensor has a paired dimension, so this is a copy.
         values.push_back(model::pairs_to_halves(disk, specs[i].paired_dimensions));
@@ -75,20 +88,6 @@ class Importer {
   }
 
  private:
-  // The row of the name table for a parameter of ours, and the tensor's full name there.
-  std::pair<const HfName*, std::string> find_name(const std::string& ours) const {
-    const std::string base = ours.substr(0, ours.rfind('.'));
-    for (const HfName& name : hf_global_names()) {
-      if (base == name.ours) return {&name, std::string(name.theirs) + ".weight"};
-    }
-    const std::size_t layer_end = base.find('.', std::string_view("blocks.").size());
-    const std::string layer = base.substr(7, layer_end - 7), rest = base.substr(layer_end + 1);
-    for (const HfName& name : hf_layer_names()) {
-      if (rest == name.ours) return {&name, fmt::format("model.layers.{}.{}.weight", layer, name.theirs)};
-    }
-    throw Error(fmt::format("[import] no name for {}", ours));
-  }
-
   // The tensor on our disk layout, dense, key/value heads repeated.
   Tensor read_dense(const HfName& name, const std::string& theirs) {
     used_.insert(theirs);
@@ -145,7 +144,9 @@ Transformer load_hf_model(const fs::path& hf_dir, Log& log) {
                            hf_dir.string(), model::traits(exported->variant).name, e.name));
     }
   }
-  return Importer(files, hf.config, hf.key_value_heads).run();
+  ModelConfig config = hf.config;
+  config.other_keys = find_generation_ids(json, hf_dir);
+  return Importer(files, config, hf.key_value_heads).run();
 }
 
 void import_hf(const fs::path& hf_dir, const fs::path& out, Log& log) {

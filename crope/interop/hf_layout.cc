@@ -1,10 +1,14 @@
 #include "crope/interop/hf_layout.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <string_view>
+
+#include "crope/base/error.h"
 
 namespace crope::interop {
 namespace {
@@ -13,23 +17,23 @@ using model::ModelConfig;
 using torch::Tensor;
 
 constexpr std::array<HfName, 11> kLayerNames = {{
-    {"attention_norm", "input_layernorm", HfRows::same},
-    {"attention.q", "self_attn.q_proj", HfRows::heads},
-    {"attention.k", "self_attn.k_proj", HfRows::heads},
-    {"attention.v", "self_attn.v_proj", HfRows::same},
-    {"attention.q_norm", "self_attn.q_norm", HfRows::head_gain},
-    {"attention.k_norm", "self_attn.k_norm", HfRows::head_gain},
-    {"attention.o", "self_attn.o_proj", HfRows::same},
-    {"feed_forward_norm", "post_attention_layernorm", HfRows::same},
-    {"feed_forward.gate", "mlp.gate_proj", HfRows::same},
-    {"feed_forward.up", "mlp.up_proj", HfRows::same},
-    {"feed_forward.down", "mlp.down_proj", HfRows::same},
+    {"attention_norm", "input_layernorm", "attn_norm", HfRows::same},
+    {"attention.q", "self_attn.q_proj", "attn_q", HfRows::heads},
+    {"attention.k", "self_attn.k_proj", "attn_k", HfRows::heads},
+    {"attention.v", "self_attn.v_proj", "attn_v", HfRows::same},
+    {"attention.q_norm", "self_attn.q_norm", "attn_q_norm", HfRows::head_gain},
+    {"attention.k_norm", "self_attn.k_norm", "attn_k_norm", HfRows::head_gain},
+    {"attention.o", "self_attn.o_proj", "attn_output", HfRows::same},
+    {"feed_forward_norm", "post_attention_layernorm", "ffn_norm", HfRows::same},
+    {"feed_forward.gate", "mlp.gate_proj", "ffn_gate", HfRows::same},
+    {"feed_forward.up", "mlp.up_proj", "ffn_up", HfRows::same},
+    {"feed_forward.down", "mlp.down_proj", "ffn_down", HfRows::same},
 }};
 
 constexpr std::array<HfName, 3> kGlobalNames = {{
-    {"embedding", "model.embed_tokens", HfRows::same},
-    {"norm", "model.norm", HfRows::same},
-    {"output", "lm_head", HfRows::same},
+    {"embedding", "model.embed_tokens", "token_embd", HfRows::same},
+    {"norm", "model.norm", "output_norm", HfRows::same},
+    {"output", "lm_head", "output", HfRows::same},
 }};
 
 bool fills_up_heads(const ModelConfig& config) {
@@ -55,6 +59,32 @@ std::span<const HfName> hf_layer_names() {
 
 std::span<const HfName> hf_global_names() {
   return kGlobalNames;
+}
+
+std::string HfPlace::hf_name() const {
+  return layer ? fmt::format("model.layers.{}.{}.weight", *layer, name->theirs)
+               : fmt::format("{}.weight", name->theirs);
+}
+
+std::string HfPlace::gguf_name() const {
+  return layer ? fmt::format("blk.{}.{}.weight", *layer, name->gguf) : fmt::format("{}.weight", name->gguf);
+}
+
+HfPlace hf_place(std::string_view parameter) {
+  constexpr std::string_view kBlocks = "blocks.";
+  std::string_view base = parameter.substr(0, parameter.rfind('.'));
+  std::span<const HfName> names = kGlobalNames;
+  HfPlace place{};
+  if (base.starts_with(kBlocks)) {
+    base.remove_prefix(kBlocks.size());
+    names = kLayerNames;
+    const auto number = std::from_chars(base.data(), base.data() + base.size(), place.layer.emplace());
+    base.remove_prefix(std::min<std::size_t>(base.size(), number.ptr - base.data() + 1));
+  }
+  const auto row = std::ranges::find_if(names, [&](const HfName& each) { return base == each.ours; });
+  if (row == names.end()) throw Error(fmt::format("[hf_place] no name for {}", parameter));
+  place.name = &*row;
+  return place;
 }
 
 std::vector<std::int64_t> hf_shape(const ModelConfig& config, const HfName& name) {

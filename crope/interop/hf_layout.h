@@ -1,4 +1,4 @@
-// Where Hugging Face keeps each tensor, and how its rows are ordered there.
+// Where Hugging Face keeps each tensor, and how its rows are ordered there; and what GGUF files call it.
 //
 // Hugging Face rotates coordinates (j, j + K/2) of a head: halves within each head of Q and K, and in their norms. All
 // other widths may be in any order that is consistent; there they are the paper's adjacent pairs, as on our disk.
@@ -7,8 +7,10 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "crope/model/config.h"
@@ -24,12 +26,25 @@ enum class HfRows {
 struct HfName {
   const char* ours;    // "attention.q", without the suffix .weight, .a or .b; below "blocks.N." unless global
   const char* theirs;  // "self_attn.q_proj", below "model.layers.N." unless global
+  const char* gguf;    // "attn_q", below "blk.N." unless global
   HfRows rows;
 };
 
 // Tensors of one layer, and of the model.
 std::span<const HfName> hf_layer_names();
 std::span<const HfName> hf_global_names();
+
+// A tensor of a model: its row of the table, and its layer unless it is global.
+struct HfPlace {
+  const HfName* name;
+  std::optional<std::int64_t> layer;
+
+  std::string hf_name() const;    // "model.layers.3.self_attn.q_proj.weight"
+  std::string gguf_name() const;  // "blk.3.attn_q.weight"
+};
+
+// Of the parameter "blocks.3.attention.q.weight", or ".a", or ".b". Throws Error if the table does not have it.
+HfPlace hf_place(std::string_view parameter);
 
 // The shape that the tensor has there, with as many key/value heads as heads.
 std::vector<std::int64_t> hf_shape(const model::ModelConfig& config, const HfName& name);

@@ -38,9 +38,6 @@ SpecialTokens copy_tokenizer(const std::filesystem::path& tokenizer_json, const 
   const SpecialTokens special{.end_of_text = find_special(tokenizer, kEndOfText)};
   if (special.end_of_text) {
     for (const char* role : {"bos_token", "eos_token", "unk_token", "pad_token"}) config[role] = kEndOfText;
-    write_json(out / "generation_config.json", {{"bos_token_id", *special.end_of_text},
-                                                {"eos_token_id", *special.end_of_text},
-                                                {"pad_token_id", *special.end_of_text}});
   }
   write_json(out / "tokenizer_config.json", config);
   return special;

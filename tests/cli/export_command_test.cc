@@ -27,11 +27,30 @@ TEST(ExportCommand, WritesWhatImportReadsBack) {
   EXPECT_NEAR(score(back), score(model), 1e-5 * score(model));
 }
 
+TEST(ExportCommand, WritesGguf) {
+  const test::TemporaryFolder folder;
+  const std::string model = std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/crope_qkv";
+  for (const char* type : {"f32", "f16", "bf16", "q8_0"}) {
+    const std::string out = (folder / (std::string(type) + ".gguf")).string();
+    const auto exported = test::run_program("export " + model + " " + out + " --format gguf --json --type " + type);
+    ASSERT_EQ(exported.status, 0) << exported.err;
+    EXPECT_EQ(parse_json(exported.out, "export")["file"], out);
+    EXPECT_NE(exported.err.find("tokenizer.json does not exist"), std::string::npos) << exported.err;
+    EXPECT_TRUE(std::filesystem::is_regular_file(out));
+  }
+  const std::string out = (folder / "f32.gguf").string();
+  const auto again = test::run_program("export " + model + " " + out + " --format gguf");
+  EXPECT_EQ(again.status, 1);
+  EXPECT_NE(again.err.find("exists already"), std::string::npos) << again.err;
+  EXPECT_EQ(test::run_program("export " + model + " " + folder.path().string() + " --format gguf").status, 1);
+}
+
 TEST(ExportCommand, RefusesWhatItCannotWrite) {
   const test::TemporaryFolder folder;
   const std::string out = (folder / "hf").string();
   const std::string model = std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/rope";
   EXPECT_EQ(test::run_program("export " + model + " " + out + " --format onnx").status, 2);
+  EXPECT_EQ(test::run_program("export " + model + " " + out + " --type q8_0").status, 2) << "only gguf has it";
   const auto dtype = test::run_program("export " + model + " " + out + " --dtype bf61");
   EXPECT_EQ(dtype.status, 2);
   EXPECT_NE(dtype.err.find("bf16"), std::string::npos) << dtype.err;

@@ -23,6 +23,29 @@ TEST(ImportCommand, DescribesTheModel) {
   EXPECT_EQ(report["parameters"], info["parameters"]["total"]);
 }
 
+// The id that ends a text comes along, so generation stops there: here at the first token it chooses.
+TEST(ImportCommand, GenerationEndsWhereTheModelSays) {
+  const test::TemporaryFolder folder;
+  const std::string hf = (folder / "hf").string(), model = (folder / "model").string();
+  ASSERT_EQ(test::run_program("export " + std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/rope " + hf).status, 0);
+  Json config = read_json(folder / "hf/config.json");
+  config.erase("crope");
+  const auto generate = [&](const std::string& out) {
+    write_json(folder / "hf/config.json", config);
+    EXPECT_EQ(test::run_program("import " + hf + " " + out).status, 0);
+    const auto result =
+        test::run_program("generate " + out + " --prompt-ids 1,2,3 --max-tokens 5 --temperature 0 --json");
+    EXPECT_EQ(result.status, 0) << result.err;
+    return parse_json(result.out, "generate")["choices"][0];
+  };
+  const Json open_ended = generate(model);
+  EXPECT_EQ(open_ended["finish_reason"], "length");
+  config["eos_token_id"] = open_ended["ids"][0];
+  const Json ended = generate(model + "2");
+  EXPECT_EQ(ended["finish_reason"], "stop");
+  EXPECT_EQ(ended["ids"].size(), 1u);
+}
+
 TEST(ImportCommand, RefusesOtherFamiliesAndDamage) {
   const test::TemporaryFolder folder;
   const std::string hf = (folder / "hf").string(), out = " " + (folder / "model").string();

@@ -224,5 +224,27 @@ TEST_F(HfImport, GreedyTextOfARealModel) {
   EXPECT_EQ(text + "\n", expected);
 }
 
+TEST_F(HfImport, IdsThatBeginAndEndATextAreKept) {
+  const fs::path dir = exported("rope");
+  change_config(dir, [](Json& json) {
+    json.erase("crope");
+    json["bos_token_id"] = 1;
+    json["eos_token_id"] = {2, 5};
+    json["pad_token_id"] = nullptr;
+  });
+  write_json(dir / "generation_config.json", {{"eos_token_id", 9}, {"pad_token_id", 4}});
+  const Json kept = load_hf_model(dir, log_).config.other_keys;
+  EXPECT_EQ(kept, (Json{{"bos_token_id", 1}, {"eos_token_id", {2, 5}}, {"pad_token_id", 4}}));
+
+  import_hf(dir, folder_ / "model", log_);
+  export_hf(folder_ / "model", folder_ / "again", torch::kFloat32, log_);
+  EXPECT_EQ(read_json(folder_ / "again/config.json")["eos_token_id"], (Json{2, 5}));
+  EXPECT_EQ(read_json(folder_ / "again/generation_config.json")["pad_token_id"], 4);
+  EXPECT_EQ(load_hf_model(folder_ / "again", log_).config.other_keys, kept);
+
+  change_config(dir, [](Json& json) { json["eos_token_id"] = "</s>"; });
+  EXPECT_NE(import_error(dir).find("eos_token_id"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace crope::interop

@@ -15,7 +15,7 @@ TEST(HfTokenizer, FindsTheEndOfText) {
              R"({"added_tokens":[{"id":3,"content":"<s>"},{"id":5,"content":"<|endoftext|>"}],"model":{}})");
   EXPECT_EQ(copy_tokenizer(folder / "t.json", folder.path(), 512).end_of_text, 5);
   EXPECT_EQ(read_json(folder / "tokenizer_config.json")["model_max_length"], 512);
-  EXPECT_EQ(read_json(folder / "generation_config.json")["eos_token_id"], 5);
+  EXPECT_EQ(read_json(folder / "tokenizer_config.json")["eos_token"], "<|endoftext|>");
 }
 
 TEST(HfTokenizer, WithoutOneThereAreNoSpecialTokens) {

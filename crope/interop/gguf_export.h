@@ -1,0 +1,19 @@
+// A model as one GGUF file that llama.cpp and what is built on it run.
+#pragma once
+
+#include <filesystem>
+
+#include "crope/base/log.h"
+#include "crope/formats/gguf.h"
+#include "crope/interop/export_check.h"
+
+namespace crope::interop {
+
+// Writes the model and, where `model_dir` has one, its tokenizer to the new file `out`, one tensor at a time; then
+// reads the file back, computes and compares. The file appears only when it is complete and checked. `type` is that of
+// the matrices; gains of norms stay fp32, and a matrix whose rows do not fill the blocks of q8_0 becomes f16, with a
+// word. Throws Error if `out` exists, llama.cpp has no such model, or the check fails.
+ExportReport export_gguf(const std::filesystem::path& model_dir, const std::filesystem::path& out,
+                         formats::GgmlType type, Log& log);
+
+}  // namespace crope::interop

@@ -1,0 +1,36 @@
+// V and O of a head, of which the model sees only the product.
+#pragma once
+
+#include <torch/types.h>
+
+#include "crope/ops/block_linear.h"
+
+namespace crope::interop {
+
+// One head of a dense model in fp64: v[K, D] takes the residual stream, in halves, into the head; o[D, K] back. The K
+// channels between them may stand in any order.
+struct HeadProduct {
+  torch::Tensor v;
+  torch::Tensor o;
+};
+
+struct TiedHead {
+  ops::ComplexWeight v;  // [K/2, D/2]
+  ops::ComplexWeight o;  // [D/2, K/2]
+};
+
+// The pair whose product is nearest to o v. The complex-linear part of o v is C = O V^H / 2, where column k of O and V
+// are the columns of o and the rows of v as complex vectors; the best product of K/2 complex channels is its truncated
+// singular value decomposition. Scaled so that the norms of v and o keep their ratio.
+TiedHead nearest_tied_head(const HeadProduct& head);
+
+struct TiedValueHead {
+  ops::ComplexWeight v;  // [K/2, D/2]
+  torch::Tensor o;       // [D, K], columns in halves
+};
+
+// The same with o free. The rows of a tied v span a space that i maps to itself: the one that carries most of o v is
+// spanned by the K/2 leading eigenvectors of V (o' o) V^H, and o then takes what is there. The norm of v is kept.
+TiedValueHead nearest_tied_value_head(const HeadProduct& head);
+
+}  // namespace crope::interop

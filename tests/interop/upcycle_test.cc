@@ -1,0 +1,130 @@
+#include "crope/interop/upcycle.h"
+
+#include "crope/base/error.h"
+#include "crope/base/file.h"
+#include "crope/model/model_dir.h"
+#include "tests/temporary_folder.h"
+#include "tests/tensor_checks.h"
+
+namespace crope::interop {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Variant;
+using torch::Tensor;
+
+model::Transformer golden(const std::string& variant) {
+  Log log(nullptr);
+  return model::load_model(fs::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / variant, log);
+}
+
+Tensor logits_of(const model::Transformer& model) {
+  const at::NoGradGuard no_grad;
+  return model::logits(model, at::arange(40, torch::kInt64).mul(7).remainder(97).view({2, 20}));
+}
+
+// The dense form of a tied model.
+model::Transformer densified(const model::Transformer& tied) {
+  model::ModelConfig config = tied.config;
+  config.variant = Variant::rope;
+  std::vector<Tensor> values;
+  for (std::size_t i = 0; i < tied.parameters.size(); ++i) {
+    const model::Parameter& parameter = tied.parameters[i];
+    if (parameter.spec.role == model::Role::pair_b) continue;
+    values.push_back(parameter.spec.role == model::Role::pair_a
+                         ? ops::expand({parameter.value, tied.parameters[i + 1].value})
+                         : parameter.value);
+  }
+  return model::make_transformer(config, values);
+}
+
+class Upcycle : public testing::TestWithParam<std::tuple<const char*, UpcycleMethod>> {};
+
+TEST_P(Upcycle, WhatIsTiedAlreadyStaysTheSame) {
+  const auto& [name, method] = GetParam();
+  const model::Transformer tied = golden(name);
+  const UpcycledModel back = upcycle(densified(tied), tied.config.variant, method);
+  test::expect_close(logits_of(back.model), logits_of(tied), 1e-4, name);
+  for (const KeptEnergy& layer : back.kept) {
+    EXPECT_NEAR(layer.q, 1, 1e-6);
+    EXPECT_NEAR(layer.k, 1, 1e-6);
+    EXPECT_NEAR(layer.vo, 1, 1e-6);
+  }
+}
+
+TEST_P(Upcycle, EverythingElseIsKept) {
+  const auto& [name, method] = GetParam();
+  const model::Transformer dense = golden("rope");
+  const UpcycledModel made = upcycle(dense, model::variant_by_name(name), method);
+  EXPECT_EQ(made.model.config.variant, model::variant_by_name(name));
+  ASSERT_EQ(made.kept.size(), dense.blocks.size());
+  const bool ties_v = made.model.config.variant != Variant::crope_qk;
+  for (std::size_t i = 0; i < dense.blocks.size(); ++i) {
+    EXPECT_EQ(made.kept[i].layer, static_cast<std::int64_t>(i));
+    EXPECT_EQ(made.kept[i].v.has_value(), !ties_v || method == UpcycleMethod::plain);
+    EXPECT_TRUE(at::equal(made.model.blocks[i].attention.q_norm, dense.blocks[i].attention.q_norm));
+    EXPECT_TRUE(at::equal(made.model.blocks[i].attention.k_norm, dense.blocks[i].attention.k_norm));
+    test::expect_close(made.model.blocks[i].feed_forward_norm.sum(), dense.blocks[i].feed_forward_norm.sum(), 1e-6);
+  }
+  test::expect_close(made.model.embedding.square().sum(1), dense.embedding.square().sum(1), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllTied, Upcycle,
+                         testing::Combine(testing::Values("crope_qk", "crope_qkv", "crope_all"),
+                                          testing::Values(UpcycleMethod::plain, UpcycleMethod::fitted)),
+                         [](const auto& info) {
+                           const bool plain = std::get<1>(info.param) == UpcycleMethod::plain;
+                           return std::string(std::get<0>(info.param)) + (plain ? "_plain" : "_fitted");
+                         });
+
+TEST(UpcycleMethods, PlainIsLeastSquaresAndFittedKeepsMore) {
+  const model::Transformer dense = golden("rope");
+  for (const Variant variant : {Variant::crope_qkv, Variant::crope_all}) {
+    const UpcycledModel plain = upcycle(dense, variant, UpcycleMethod::plain);
+    const UpcycledModel fitted = upcycle(dense, variant, UpcycleMethod::fitted);
+    const auto& q = std::get<model::DenseWeight>(dense.blocks[0].attention.qkv[0]).weight;
+    const auto& tied = std::get<ops::ComplexWeight>(plain.model.blocks[0].attention.qkv[0]);
+    test::expect_close(tied.a, ops::contract(q).a, 1e-6);
+    test::expect_close(tied.b, ops::contract(q).b, 1e-6);
+    double plain_qk = 0, fitted_qk = 0;
+    for (std::size_t i = 0; i < plain.kept.size(); ++i) {
+      plain_qk += plain.kept[i].q + plain.kept[i].k;
+      fitted_qk += fitted.kept[i].q + fitted.kept[i].k;
+      EXPECT_GT(fitted.kept[i].vo, plain.kept[i].vo);
+    }
+    EXPECT_GT(fitted_qk, plain_qk);
+  }
+}
+
+TEST(UpcycleRefusals, SayWhy) {
+  const auto refusal = [](const std::string& from, Variant to) -> std::string {
+    try {
+      upcycle(golden(from), to, UpcycleMethod::fitted);
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal("rope", Variant::half_rope_qk).find("half as wide"), std::string::npos);
+  EXPECT_NE(refusal("rope", Variant::half_rope_all).find("half as wide"), std::string::npos);
+  EXPECT_NE(refusal("rope", Variant::rope).find("already"), std::string::npos);
+  EXPECT_NE(refusal("crope_qk", Variant::crope_all).find("expected rope"), std::string::npos);
+}
+
+TEST(UpcycleDirectory, KeepsTokenizerAndUnknownKeys) {
+  const test::TemporaryFolder folder;
+  Log log(nullptr);
+  model::Transformer dense = golden("rope");
+  dense.config.other_keys = {{"eos_token_id", 3}};
+  model::save_model(dense, folder / "m");
+  write_file(folder / "m/tokenizer.json", "{}");
+  upcycle_directory(folder / "m", folder / "out", Variant::crope_all, UpcycleMethod::fitted, log);
+  EXPECT_EQ(read_file(folder / "out/tokenizer.json"), "{}");
+  EXPECT_EQ(model::load_config(folder / "out").other_keys["eos_token_id"], 3);
+  EXPECT_THROW(upcycle_directory(folder / "m", folder / "out", Variant::crope_all, UpcycleMethod::plain, log), Error);
+  EXPECT_THROW(upcycle_directory(folder / "out", folder / "x", Variant::crope_all, UpcycleMethod::plain, log), Error);
+  EXPECT_FALSE(fs::exists(folder / "x"));
+}
+
+}  // namespace
+}  // namespace crope::interop

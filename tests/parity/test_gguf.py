@@ -1,0 +1,123 @@
+"""GGUF exports against the package gguf, and against llama.cpp where llama-cpp-python is."""
+
+import json
+
+import numpy
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from conftest import GOLDENS, VARIANTS, run_crope, score
+
+gguf = pytest.importorskip("gguf")
+
+
+def export(model, path, kind="f32"):
+    run_crope("export", model, path, "--format", "gguf", "--type", kind)
+    return gguf.GGUFReader(path)
+
+
+def field(reader, key):
+    return reader.get_field(key).contents()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_gguf_reads_every_key_and_tensor(variant, tmp_path):
+    reader = export(GOLDENS / variant, tmp_path / "m.gguf")
+    config = json.loads((GOLDENS / variant / "config.json").read_text())
+    assert field(reader, "general.architecture") == "qwen3"
+    assert field(reader, "qwen3.embedding_length") == config["d_model"]
+    assert field(reader, "qwen3.block_count") == config["num_layers"]
+    assert field(reader, "qwen3.rope.freq_base") == config["rope_theta"]
+    tensors = {tensor.name: tensor for tensor in reader.tensors}
+    ours = load_file(GOLDENS / variant / "model.safetensors")
+    assert numpy.array_equal(tensors["token_embd.weight"].data, ours["embedding.weight"].numpy())
+    names = {f"blk.{layer}.{name}.weight" for layer in range(config["num_layers"]) for name in (
+        "attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "attn_q_norm", "attn_k_norm", "ffn_norm",
+        "ffn_gate", "ffn_up", "ffn_down")}
+    assert tensors.keys() == names | {"token_embd.weight", "output_norm.weight"}
+    assert set(gguf.MODEL_TENSORS[gguf.MODEL_ARCH.QWEN3]) >= {
+        key for key, name in gguf.TENSOR_NAMES.items() if f"{name.replace('{bid}', '0')}.weight" in tensors}
+
+
+@pytest.mark.parametrize("kind,ggml", [("f16", "F16"), ("bf16", "BF16"), ("q8_0", "Q8_0")])
+def test_types_are_those_of_gguf_bit_for_bit(kind, ggml, tmp_path):
+    plain = export(GOLDENS / "crope_all", tmp_path / "f32.gguf")
+    reader = export(GOLDENS / "crope_all", tmp_path / f"{kind}.gguf", kind)
+    values = {tensor.name: numpy.array(tensor.data) for tensor in plain.tensors}
+    wanted = gguf.GGMLQuantizationType[ggml]
+    compared = 0
+    for tensor in reader.tensors:
+        if tensor.tensor_type != wanted:
+            continue
+        expected = gguf.quantize(values[tensor.name], wanted)
+        assert numpy.array_equal(numpy.array(tensor.data).view(numpy.uint8), expected.view(numpy.uint8)), tensor.name
+        compared += 1
+    assert compared > 5
+
+
+def tokenizer_model(tmp_path, test_data):
+    """A small model of random weights with GPT-2's tokenizer."""
+    run_crope("tokenizer", "import", "--vocab", test_data / "tokenizer/gpt2/encoder.json", "--merges",
+              test_data / "tokenizer/gpt2/vocab.bpe", "--out", tmp_path / "tokenizer")
+    text = tmp_path / "text.txt"
+    text.write_text("Once upon a time there was a small model. " * 200)
+    run_crope("data", "prepare", text, "--tokenizer", tmp_path / "tokenizer", "--out", tmp_path / "data",
+              "--val-fraction", "0")
+    run_crope("train", "--data", tmp_path / "data", "--out", tmp_path / "run", "--variant", "crope_all", "--num-layers", 2,
+              "--d-model", 64, "--num-heads", 2, "--d-ff", 64, "--steps", 20, "--batch-size", 2, "--seq-len", 64,
+              "--vocab-size", 50304, "--lr", "0.01", "--min-lr", "0.001", "--warmup-steps", 2, "--validate-every", 0)
+    return tmp_path / "run"
+
+
+def load_llama(path, **options):
+    llama_cpp = pytest.importorskip("llama_cpp")
+    return llama_cpp.Llama(str(path), n_ctx=options.pop("n_ctx", 64), n_threads=2, logits_all=True, verbose=False,
+                           seed=0, **options)
+
+
+def llama_logprobs(llama, ids):
+    llama.reset()
+    llama.eval(ids)
+    logits = torch.tensor(numpy.array(llama.scores[: len(ids)])).double()
+    return torch.log_softmax(logits, -1)[:-1].gather(1, torch.tensor(ids[1:])[:, None])[:, 0].numpy()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_llama_cpp_has_our_logits(variant, tmp_path):
+    pytest.importorskip("llama_cpp")
+    export(GOLDENS / variant, tmp_path / "m.gguf")
+    ids = load_file(GOLDENS / variant / "golden.safetensors")["tokens"][0][:-1].tolist()
+    numpy.testing.assert_allclose(llama_logprobs(load_llama(tmp_path / "m.gguf"), ids),
+                                  score(GOLDENS / variant, ids), atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["stories260K", "stories15M"])
+def test_llama_cpp_writes_our_greedy_text(name, test_data, tmp_path):
+    pytest.importorskip("llama_cpp")
+    run_crope("import", test_data / "checkpoints" / name, tmp_path / "model")
+    export(tmp_path / "model", tmp_path / "m.gguf")
+    llama = load_llama(tmp_path / "m.gguf", n_ctx=256)
+    ids = [1]
+    while len(ids) < 101:
+        llama.reset()
+        llama.eval(ids)
+        ids.append(int(numpy.argmax(llama.scores[len(ids) - 1])))
+    ours = json.loads(run_crope("generate", tmp_path / "model", "--prompt-ids", "1", "--max-tokens", 100,
+                                "--temperature", 0, "--ignore-eos", "--json"))
+    assert ours["choices"][0]["ids"] == ids[1:]
+
+
+def test_llama_cpp_has_our_tokenizer(test_data, tmp_path):
+    pytest.importorskip("llama_cpp")
+    model = tokenizer_model(tmp_path, test_data)
+    export(model, tmp_path / "m.gguf", "q8_0")
+    llama = load_llama(tmp_path / "m.gguf")
+    assert llama.n_vocab() == 50304
+    assert llama.token_eos() == 50256
+    cases = [json.loads(line) for line in open(test_data / "tokenizer/gpt2/expected_encodings.jsonl", encoding="utf-8")]
+    for case in cases:
+        text = case["text"].encode()
+        got = llama.tokenize(text, add_bos=False, special=False)
+        assert got == case["ids"], case["text"]
+        assert llama.detokenize(got) == text
