@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/profile_table.h"
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
@@ -33,21 +34,6 @@ struct BenchFlags {
   bool json = false;
 };
 
-void print_parts(const study::StepCost& cost, double peak) {
-  double known = 0;
-  const auto row = [&](const std::string& name, const std::string& calls, double seconds, double flops) {
-    fmt::print("  {:<32}{:>6}{:>11.2f} ms{:>7.1f}%", name, calls, 1e3 * seconds, 100 * seconds / cost.step_s());
-    if (flops > 0) fmt::print("{:>9.1f} GF/s{:>6.0f}%", 1e-9 * flops / seconds, 100 * flops / seconds / peak);
-    fmt::print("\n");
-  };
-  fmt::print("  {:<32}{:>6}{:>14}{:>8}{:>14}{:>7}\n", "part", "calls", "time", "share", "products", "peak");
-  for (const ops::ProfileRow& part : cost.parts) {
-    row(part.name, std::to_string(part.calls), part.seconds, part.flops);
-    known += part.seconds;
-  }
-  row("between them", "", std::max(0.0, cost.step_s() - known), 0);
-}
-
 void print_bench(const study::BenchResult& result) {
   const auto line = [](const char* name, const std::string& value) { fmt::print("{:<24}{}\n", name, value); };
   const double peak = result.machine.gemm_flops;
@@ -71,7 +57,7 @@ void print_bench(const study::BenchResult& result) {
     line("  decoding",
          fmt::format("{} tokens/s, {:.0f}% of the memory's speed", format_count(each.decode.decode_tokens_per_second),
                      100 * each.decode.read_bytes / result.machine.read_bytes));
-    print_parts(step, peak);
+    fmt::print("{}", profile_table(step.parts, step.mean_s, peak));
   }
   fmt::print("\n");
   line("tokenizer", fmt::format("{:.1f} MB/s encoding, {:.1f} MB/s training", 1e-6 * result.tokenizer.encode_bytes,

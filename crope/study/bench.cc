@@ -89,14 +89,18 @@ TokenizerSpeed measure_tokenizer(int threads) {
 }  // namespace
 
 BenchResult run_bench(const BenchOptions& options, Log& log) {
+  std::vector<StepShape> shapes;
+  for (const std::string& name : options.variants) {
+    shapes.push_back(options.step);
+    shapes.back().config.variant = model::variant_by_name(name);
+    check_step(shapes.back(), options.repetitions);
+  }
   BenchResult result{};
   result.threads = at::get_num_threads();
   result.instruction_set = ops::cpu::fused_kernels_enabled() ? ops::cpu::instruction_set() : "none (CROPE_FUSED=0)";
   result.machine = measure_machine();
-  for (const std::string& name : options.variants) {
-    StepShape shape = options.step;
-    shape.config.variant = model::variant_by_name(name);
-    model::validate(shape.config);
+  for (const StepShape& shape : shapes) {
+    const std::string name(model::traits(shape.config.variant).name);
     log.info(fmt::format("{}: a training step", name));
     VariantBench& variant = result.variants.emplace_back();
     variant.variant = name;
@@ -115,10 +119,9 @@ Json to_json(const StepCost& cost) {
   for (const ops::ProfileRow& row : cost.parts) {
     parts.push_back({{"name", row.name}, {"calls", row.calls}, {"seconds", row.seconds}, {"flops", row.flops}});
   }
-  return {{"forward_s", cost.forward_s},        {"backward_s", cost.backward_s},
-          {"optimizer_s", cost.optimizer_s},    {"flops", cost.flops},
-          {"peak_bytes", cost.peak_bytes},      {"parts", std::move(parts)},
-          {"lasting_bytes", cost.lasting_bytes}};
+  return {{"forward_s", cost.forward_s}, {"backward_s", cost.backward_s},      {"optimizer_s", cost.optimizer_s},
+          {"flops", cost.flops},         {"peak_bytes", cost.peak_bytes},      {"mean_s", cost.mean_s},
+          {"parts", std::move(parts)},   {"lasting_bytes", cost.lasting_bytes}};
 }
 
 Json to_json(const BenchResult& result) {

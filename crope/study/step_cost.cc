@@ -37,9 +37,18 @@ std::uint64_t lasting_bytes_of(const model::Transformer& model, const train::Opt
 
 }  // namespace
 
-StepCost measure_step(const StepShape& shape, int repetitions) {
+void check_step(const StepShape& shape, int repetitions) {
+  model::validate(shape.config);
   if (repetitions < 1) throw UsageError(fmt::format("{} repetitions: expected at least 1", repetitions));
   if (shape.rows < 1) throw UsageError(fmt::format("{} rows: expected at least 1", shape.rows));
+  if (shape.seq_len < 1 || shape.seq_len > shape.config.max_seq_len) {
+    throw UsageError(
+        fmt::format("rows of {} tokens: expected 1 to {} (max_seq_len)", shape.seq_len, shape.config.max_seq_len));
+  }
+}
+
+StepCost measure_step(const StepShape& shape, int repetitions) {
+  check_step(shape, repetitions);
   const std::size_t before = ops::tensor_memory_stats().in_use;
   ops::restart_tensor_memory_peak();
   model::Transformer model = model::make_random_transformer(shape.config);
@@ -63,6 +72,7 @@ StepCost measure_step(const StepShape& shape, int repetitions) {
     forward.push_back(forward_s);
     backward.push_back(backward_s);
     update.push_back(update_s);
+    cost.mean_s += (forward_s + backward_s + update_s) / repetitions;
   }
   cost.forward_s = middle(forward);
   cost.backward_s = middle(backward);

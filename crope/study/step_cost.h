@@ -24,6 +24,7 @@ struct StepCost {
   double flops = 0;                    // of the products of forward and backward
   std::uint64_t lasting_bytes = 0;     // weights, gradients and the optimiser's state
   std::uint64_t peak_bytes = 0;        // of all large tensors at one time; 0 unless keep_tensor_memory() was called
+  double mean_s = 0;                   // of the whole step
   std::vector<ops::ProfileRow> parts;  // of one step, on average
 
   double gradient_s() const { return forward_s + backward_s; }
@@ -31,7 +32,10 @@ struct StepCost {
 };
 
 // A model of random weights on random tokens, one step more than `repetitions`: the first one fetches memory from the
-// system and does not count. Throws UsageError if the shape is impossible or repetitions is less than 1.
+// system and does not count. Throws what check_step throws.
 StepCost measure_step(const StepShape& shape, int repetitions);
+
+// Throws UsageError if no such step can be measured: an impossible model or batch, or less than one repetition.
+void check_step(const StepShape& shape, int repetitions);
 
 }  // namespace crope::study

@@ -1,0 +1,15 @@
+// A profile as a table.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "crope/ops/profile.h"
+
+namespace crope::cli {
+
+// Of `seconds` in all; what no part accounts for is the last row. Rates of products are also given as shares of `peak`
+// (floating-point operations a second), unless that is 0.
+std::string profile_table(std::span<const ops::ProfileRow> parts, double seconds, double peak);
+
+}  // namespace crope::cli
