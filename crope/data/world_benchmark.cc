@@ -15,7 +15,7 @@ namespace {
 class FreshDraw {
  public:
   Story story(std::string_view subject, RandomStream& random) {
-    return fresh([&] { return draw_story(subject, Side::benchmark, random); });
+    return fresh([&] { return draw_story({.side = Side::benchmark, .subject = subject}, random); });
   }
   Problem problem(RandomStream& random) {
     return fresh([&] { return draw_problem(Side::benchmark, random); });
@@ -89,20 +89,20 @@ Benchmarks make_benchmarks(std::uint64_t seed, const BenchmarkSizes& sizes) {
   RandomStream hellaswag(seed, "synthetic_world.hellaswag");
   AnswerPlaces places;
   for (std::int64_t i = 0; i < sizes.hellaswag_items; ++i) {
+    const std::size_t place = places.next(hellaswag);
     const Story story = draw.story("", hellaswag);
     const bool asks_two = story.is_paired && one_in(3, hellaswag);
-    Question question = asks_two ? draw_pair(story, hellaswag) : pick(story.questions, hellaswag);
-    place_answer(question, places.next(hellaswag), hellaswag);
+    Question question = asks_two ? draw_pair(story, hellaswag) : draw_question(story, place, hellaswag);
+    if (asks_two) place_answer(question, place, hellaswag);
     benchmarks.hellaswag.push_back(hellaswag_item(i, story, question));
   }
 
   RandomStream mmlu(seed, "synthetic_world.mmlu");
   AnswerPlaces dev_places, test_places;
   const auto add_mmlu = [&](std::string_view subject, std::vector<Json>& to, AnswerPlaces& to_places) {
+    const std::size_t place = to_places.next(mmlu);
     const Story story = draw.story(subject, mmlu);
-    Question question = pick(story.questions, mmlu);
-    place_answer(question, to_places.next(mmlu), mmlu);
-    to.push_back(mmlu_item(story, question));
+    to.push_back(mmlu_item(story, draw_question(story, place, mmlu)));
   };
   const auto subjects = static_cast<std::int64_t>(story_subjects().size());
   for (std::int64_t s = 0; s < subjects; ++s) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <vector>
 
 #include "crope/data/world_grammar.h"
+#include "crope/data/world_labels.h"
 #include "crope/data/world_narrative.h"
 
 namespace crope::data {
@@ -42,7 +44,7 @@ void append_closing(const Question& question, std::string_view stem, std::string
 
 // A story and what follows from it, said or asked.
 void write_story(std::string_view, RandomStream& random, std::string& out) {
-  Story story = draw_story("", Side::training, random);
+  Story story = draw_story({}, random);
   out += story.text;
   shuffle(story.questions, random);
   const std::size_t count = std::min<std::size_t>(story.questions.size(), 2 + random.below(3));
@@ -57,8 +59,22 @@ void write_story(std::string_view, RandomStream& random, std::string& out) {
   }
 }
 
+// Things with labels, and what can be said of them, from the thing to the label and back.
+void write_labels(std::string_view, RandomStream& random, std::string& out) {
+  const LabelKind& kind = pick(label_kinds(), random);
+  LabelStories stories = draw_labels(kind, random);
+  while (stories.labels.fingerprint.side() != Side::training) stories = draw_labels(kind, random);
+  out += stories.labels.text;
+  std::vector<const Question*> questions;
+  for (const Story* story : {&stories.labels, &stories.things}) {
+    for (const Question& question : story->questions) questions.push_back(&question);
+  }
+  shuffle(questions, random);
+  for (const Question* question : questions) append_closing(*question, question->stem, out);
+}
+
 void write_continuation(std::string_view, RandomStream& random, std::string& out) {
-  const Story story = draw_story("", Side::training, random);
+  const Story story = draw_story({}, random);
   out += story.activity;
   out += ": ";
   out += story.text;
@@ -68,10 +84,9 @@ void write_continuation(std::string_view, RandomStream& random, std::string& out
 }
 
 void write_choice(std::string_view subject, RandomStream& random, std::string& out) {
-  const Story story = one_in(3, random) ? draw_story(subject, Side::training, random)
-                                        : draw_sorting_story(subject, Side::training, random);
-  Question question = pick_question(story, random);
-  place_answer(question, random.below(kChoices), random);
+  const std::size_t place = random.below(kChoices);
+  const Story story = draw_story({.subject = subject}, random);
+  const Question question = draw_question(story, place, random);
   // What can be asked without a story sometimes is.
   const bool is_short = !question.plain_text.empty() && one_in(2, random);
   out += is_short ? lettered(question.plain_text, question.choices) + "\nAnswer:" : choice_prompt(story, question);
@@ -81,7 +96,7 @@ void write_choice(std::string_view subject, RandomStream& random, std::string& o
 
 // A lesson in answering by letter: four words, where each of them stands, and all that can be asked about them.
 void write_lesson(std::string_view subject, RandomStream& random, std::string& out) {
-  Story story = draw_sorting_story(subject, Side::training, random);
+  Story story = draw_sorting_story({.subject = subject}, random);
   std::array<std::size_t, kChoices> order;  // of the choices
   std::iota(order.begin(), order.end(), 0);
   shuffle(order, random);
@@ -130,23 +145,27 @@ void write_facts(std::string_view, RandomStream& random, std::string& out) {
 struct DocumentKind {
   Part write;
   std::uint64_t weight;
+  // One part is the whole document: where two stories are about the same few things, each would answer the other's
+  // questions, and wrongly.
+  bool is_short = false;
 };
-constexpr DocumentKind kDocumentKinds[] = {{write_story, 8},   {write_continuation, 14}, {write_choice, 30},
-                                           {write_lesson, 28}, {write_problem, 12},      {write_game, 4},
-                                           {write_day, 2},     {write_facts, 2}};
+constexpr DocumentKind kDocumentKinds[] = {
+    {write_labels, 30, true}, {write_story, 2},   {write_continuation, 20, true}, {write_choice, 45, true},
+    {write_lesson, 30, true}, {write_problem, 6}, {write_game, 1},                {write_day, 1},
+    {write_facts, 1}};
 
 // A word takes about five and a half bytes.
 constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1000;
 
-Part pick_part(RandomStream& random) {
+const DocumentKind& pick_kind(RandomStream& random) {
   std::uint64_t total = 0;
   for (const DocumentKind& kind : kDocumentKinds) total += kind.weight;
   std::uint64_t place = random.below(total);
   for (const DocumentKind& kind : kDocumentKinds) {
-    if (place < kind.weight) return kind.write;
+    if (place < kind.weight) return kind;
     place -= kind.weight;
   }
-  return write_story;
+  return kDocumentKinds[0];
 }
 
 }  // namespace
@@ -177,17 +196,18 @@ std::string problem_prompt(const Problem& problem) {
 
 std::string make_document(std::uint64_t seed, std::uint64_t index) {
   RandomStream random(seed, fmt::format("synthetic_world.document.{}", index));
-  const Part part = pick_part(random);
+  const DocumentKind& kind = pick_kind(random);
   const std::string_view subject = pick(story_subjects(), random);
   const std::size_t enough = kLeastBytes + random.below(kMostBytes - kLeastBytes);
   std::string text;
   text.reserve(enough + 512);
-  if (part == write_choice) text += choice_heading(subject);
+  if (kind.write == write_choice) text += choice_heading(subject);
   std::size_t last = 0;  // the size of the part before
   while (text.size() < enough && text.size() + last < kTooLong) {
     const std::size_t begin = text.size();
     if (last > 0) text += "\n\n";
-    part(subject, random, text);
+    kind.write(subject, random, text);
+    if (kind.is_short) break;
     last = text.size() - begin;
   }
   return text;

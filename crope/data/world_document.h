@@ -11,7 +11,7 @@
 namespace crope::data {
 
 // The document at place `index` of the training set of that seed, whatever the size of the set: one to several
-// paragraphs, about 80 to 300 words.
+// paragraphs, about 15 to 300 words.
 std::string make_document(std::uint64_t seed, std::uint64_t index);
 
 // "Mia went to the barn. ... Now Mia is"

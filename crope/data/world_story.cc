@@ -6,6 +6,7 @@
 #include <set>
 
 #include "crope/data/world_bindings.h"
+#include "crope/data/world_labels.h"
 #include "crope/data/world_order.h"
 #include "crope/data/world_problem.h"
 #include "crope/data/world_sorting.h"
@@ -13,10 +14,12 @@
 namespace crope::data {
 namespace {
 
+enum class Family { labels, labelled_things, sorting, others };
+
 struct Maker {
   std::string_view subject;
   std::function<Story(RandomStream&)> draw;
-  bool is_sorting = false;
+  Family family = Family::others;
 };
 
 std::vector<Maker> all_makers() {
@@ -29,7 +32,15 @@ std::vector<Maker> all_makers() {
   makers.push_back({"elementary_mathematics", draw_neighbours});
   makers.push_back({"elementary_mathematics", draw_counting});
   for (const SortingKind& kind : sorting_kinds()) {
-    makers.push_back({kind.subject, [&kind](RandomStream& random) { return draw_sorting(kind, random); }, true});
+    makers.push_back({kind.subject, [&](RandomStream& random) { return draw_sorting(kind, random); }, Family::sorting});
+  }
+  for (const LabelKind& kind : label_kinds()) {
+    makers.push_back({kind.subject,
+                      [&](RandomStream& random) { return draw_labels(kind, random).labels; },
+                      Family::labels});
+    makers.push_back({kind.subject,
+                      [&](RandomStream& random) { return draw_labels(kind, random).things; },
+                      Family::labelled_things});
   }
   return makers;
 }
@@ -39,17 +50,18 @@ const std::vector<Maker>& makers() {
   return all;
 }
 
-const Maker& pick_maker(bool is_sorting, std::string_view subject, RandomStream& random) {
+const Maker& pick_maker(Family family, std::string_view subject, RandomStream& random) {
   for (;;) {
     const Maker& maker = pick(makers(), random);
-    if (maker.is_sorting == is_sorting && (subject.empty() || maker.subject == subject)) return maker;
+    if (maker.family == family && (subject.empty() || maker.subject == subject)) return maker;
   }
 }
 
-Story draw_from(const Maker& maker, Side side, RandomStream& random) {
+Story draw_of(Family family, const StoryRequest& request, RandomStream& random) {
+  const Maker& maker = pick_maker(family, request.subject, random);
   for (;;) {
     Story story = maker.draw(random);
-    if (story.fingerprint.side() == side) return story;
+    if (story.fingerprint.side() == request.side) return story;
   }
 }
 
@@ -64,14 +76,22 @@ std::span<const std::string_view> story_subjects() {
   return subjects;
 }
 
-Story draw_story(std::string_view subject, Side side, RandomStream& random) {
-  // Every other story is about sorting, which is what is learned first.
-  const bool is_sorting = one_in(2, random);
-  return draw_from(pick_maker(is_sorting, subject, random), side, random);
+Story draw_story(const StoryRequest& request, RandomStream& random) {
+  // What is learned first has the larger share.
+  constexpr Family kShares[] = {Family::sorting, Family::sorting,         Family::sorting, Family::labels,
+                                Family::labels,  Family::labelled_things, Family::others,  Family::others};
+  return draw_of(pick(kShares, random), request, random);
 }
 
-Story draw_sorting_story(std::string_view subject, Side side, RandomStream& random) {
-  return draw_from(pick_maker(true, subject, random), side, random);
+Story draw_sorting_story(const StoryRequest& request, RandomStream& random) {
+  return draw_of(Family::sorting, request, random);
+}
+
+Question draw_question(const Story& story, std::size_t place, RandomStream& random) {
+  if (story.is_ordered) return story.questions[place];
+  Question question = pick(story.questions, random);
+  place_answer(question, place, random);
+  return question;
 }
 
 Question draw_pair(const Story& story, RandomStream& random) {

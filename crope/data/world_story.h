@@ -31,17 +31,27 @@ struct Story {
   // With the same choices in the same order where `is_paired`, so that two of them can be asked at once.
   std::vector<Question> questions;
   bool is_paired = false;
+  // The choices are labels, box A to box D, and stay in that order: question i has its answer at place i.
+  bool is_ordered = false;
   Fingerprint fingerprint;
 };
 
 // The subjects that stories have, sorted. Each is one of MMLU's.
 std::span<const std::string_view> story_subjects();
 
-// A story of that subject (of any, where it is empty) whose fingerprint is on that side.
-Story draw_story(std::string_view subject, Side side, RandomStream& random);
+// What a story is drawn for.
+struct StoryRequest {
+  Side side = Side::training;     // of its fingerprint
+  std::string_view subject = {};  // empty: any
+};
+
+Story draw_story(const StoryRequest& request, RandomStream& random);
 
 // The same, but about sorting words (world_sorting.h).
-Story draw_sorting_story(std::string_view subject, Side side, RandomStream& random);
+Story draw_sorting_story(const StoryRequest& request, RandomStream& random);
+
+// One of the story's questions with its answer at `place`.
+Question draw_question(const Story& story, std::size_t place, RandomStream& random);
 
 // Asks for two keys of a paired story in one sentence: "Mia is" "in the barn, and Tom is at the lake". The choices are
 // made of the four values, each used once in each half.

@@ -64,6 +64,18 @@ constexpr Phrase kFamilies[] = {{"Stone"}, {"Wood"}, {"Field"}, {"Marsh"}, {"Bel
 
 constexpr Phrase kOrdinals[] = {{"first"}, {"second"}, {"third"}, {"fourth"}};
 
+constexpr Phrase kLetters[] = {{"A"}, {"B"}, {"C"}, {"D"}};
+
+// What pictures show.
+constexpr Phrase kLabelledTools[] = {{"magnet"}, {"spring"}, {"wheel"},  {"lever"},
+                             {"hammer"}, {"candle"}, {"mirror"}, {"nail"}};
+constexpr Phrase kLabelledShapes[] = {{"circle"}, {"square"}, {"triangle"}, {"line"}, {"cross"}, {"ring"}, {"cube"}, {"cone"}};
+constexpr Phrase kLabelledToys[] = {{"ball"}, {"doll"}, {"kite"}, {"drum"}, {"bell"}, {"puzzle"}, {"rope"}, {"whistle"}};
+constexpr Phrase kLabelledBeasts[] = {{"dog"}, {"cat"}, {"cow"}, {"hen"}, {"horse"}, {"pig"}, {"sheep"}, {"goat"}};
+constexpr Phrase kLabelledLands[] = {{"river"}, {"lake"}, {"hill"}, {"desert"}, {"valley"}, {"forest"}, {"cave"}, {"city"}};
+constexpr Phrase kLabelledClothes[] = {{"hat"}, {"coat"}, {"shirt"}, {"scarf"}, {"sock"}, {"boot"}, {"belt"}, {"glove"}};
+constexpr Phrase kLabelledFoods[] = {{"pear"}, {"plum"}, {"banana"}, {"cherry"}, {"carrot"}, {"potato"}, {"cabbage"}, {"bean"}};
+
 // What somebody did, and what happened.
 constexpr Fact kEffects[] = {
     {{"left the ice in the sun"}, {"the ice melted"}},
@@ -195,7 +207,8 @@ constexpr Cause kCauses[] = {
 
 // In the order of the enumerations.
 constexpr std::span<const Phrase> kPools[] = {{},    kPeople, kPlaces,  kThings,   kContainers, kAnimals, kColours,
-                                              kDays, kTimes,  kWeather, kOrdinals, kTrades,     kFamilies};
+                                              kDays, kTimes,  kWeather, kOrdinals, kTrades,     kFamilies,
+                                              kLetters, kLabelledTools, kLabelledShapes, kLabelledToys, kLabelledBeasts, kLabelledLands, kLabelledClothes, kLabelledFoods};
 
 struct RelationRow {
   std::string_view topic;

@@ -19,9 +19,31 @@ struct Phrase {
 };
 
 // Where the words of a column of a story come from.
-enum class Pool { none, person, place, thing, container, animal, colour, day, time, weather, ordinal, trade, family };
+enum class Pool {
+  none,
+  person,
+  place,
+  thing,
+  container,
+  animal,
+  colour,
+  day,
+  time,
+  weather,
+  ordinal,
+  trade,
+  family,
+  letter,
+  tool,
+  shape,
+  toy,
+  beast,
+  land,
+  clothing,
+  food
+};
 
-// The pool's words; ordinals in their order. Each has at least four.
+// The pool's words; ordinals and letters in their order. Each has at least four.
 std::span<const Phrase> words_of(Pool pool);
 
 // What is true of something, apart from any story: a cow (subject) gives milk (property).

@@ -35,7 +35,7 @@ TEST(WorldStory, ComesFromTheSubjectAndTheSideAskedFor) {
   RandomStream random(2, "test");
   for (const std::string_view subject : story_subjects()) {
     for (const Side side : {Side::training, Side::benchmark}) {
-      const Story story = draw_story(subject, side, random);
+      const Story story = draw_story({.side = side, .subject = subject}, random);
       EXPECT_EQ(story.subject, subject);
       EXPECT_EQ(story.fingerprint.side(), side);
       EXPECT_FALSE(story.questions.empty());
@@ -43,10 +43,27 @@ TEST(WorldStory, ComesFromTheSubjectAndTheSideAskedFor) {
   }
 }
 
+TEST(WorldStory, AQuestionHasItsAnswerAtThePlaceAskedFor) {
+  RandomStream random(2, "test");
+  for (int i = 0; i < 400; ++i) {
+    const std::size_t place = random.below(kChoices);
+    const Story story = draw_story({}, random);
+    const Question question = draw_question(story, place, random);
+    EXPECT_EQ(question.answer, place);
+    const bool is_true = std::ranges::any_of(story.questions, [&](const Question& asked) {
+      return asked.text == question.text && asked.choices[asked.answer] == question.choices[place];
+    });
+    EXPECT_TRUE(is_true) << story.text << " " << question.text;
+    if (story.is_ordered) {
+      EXPECT_EQ(question.choices, story.questions[0].choices);
+    }
+  }
+}
+
 TEST(WorldStory, PlacingTheAnswerKeepsItRight) {
   RandomStream random(2, "test");
   for (int i = 0; i < 400; ++i) {
-    const Story story = draw_story("", Side::training, random);
+    const Story story = draw_story({}, random);
     const Question& before = story.questions[random.below(story.questions.size())];
     Question after = before;
     const std::size_t place = random.below(kChoices);
@@ -60,7 +77,7 @@ TEST(WorldStory, PlacingTheAnswerKeepsItRight) {
 TEST(WorldStory, PairsSayBothTruthsAndTheirRivalsTheSameWordsInAnotherOrder) {
   RandomStream random(2, "test");
   for (int i = 0; i < 400; ++i) {
-    const Story story = draw_story("", Side::training, random);
+    const Story story = draw_story({}, random);
     if (!story.is_paired) continue;
     const Question pair = draw_pair(story, random);
     const auto truth_of = [&](const std::string& stem) -> std::string {

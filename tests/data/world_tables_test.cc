@@ -9,8 +9,10 @@
 namespace crope::data {
 namespace {
 
-constexpr Pool kPools[] = {Pool::person, Pool::place, Pool::thing,   Pool::container, Pool::animal, Pool::colour,
-                           Pool::day,    Pool::time,  Pool::weather, Pool::ordinal,   Pool::trade,  Pool::family};
+constexpr Pool kPools[] = {Pool::person, Pool::place,  Pool::thing, Pool::container, Pool::animal, Pool::colour,
+                           Pool::day,    Pool::time,   Pool::weather, Pool::ordinal, Pool::trade,  Pool::family,
+                           Pool::letter, Pool::tool,  Pool::shape,     Pool::toy,    Pool::beast,
+                           Pool::land,   Pool::clothing, Pool::food};
 
 TEST(WorldTables, PoolsHoldFourDifferentWordsOrMore) {
   for (const Pool pool : kPools) {
