@@ -60,15 +60,18 @@ class Server:
         assert self.process.poll() is None, "the server has ended: " + "".join(self.errors)
 
 
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
 def read_answer(connection):
-    """Status and body of an answer with a length, or after which the connection ends."""
+    """Status and body of an answer with a length, or after which the connection ends. "100 Continue" is no answer."""
     data = b""
-    while b"\r\n\r\n" not in data:
+    while b"\r\n\r\n" not in data.removeprefix(CONTINUE):
         more = connection.recv(65536)
         if not more:
             return None, data
         data += more
-    head, body = data.split(b"\r\n\r\n", 1)
+    head, body = data.removeprefix(CONTINUE).split(b"\r\n\r\n", 1)
     status = int(head.split(b" ", 2)[1])
     length = re.search(rb"(?i)content-length: (\d+)", head)
     while not length or len(body) < int(length.group(1)):
