@@ -22,7 +22,8 @@ std::int64_t index_field(const Json& body, const char* name, std::int64_t count)
   if (found == body.end() || !found->is_number_integer()) {
     throw UsageError(fmt::format("'{}': expected a whole number from 0 to {}", name, count - 1));
   }
-  const bool too_large = found->is_number_unsigned() && found->get<std::uint64_t>() >= static_cast<std::uint64_t>(count);
+  const bool too_large =
+      found->is_number_unsigned() && found->get<std::uint64_t>() >= static_cast<std::uint64_t>(count);
   if (too_large || found->get<std::int64_t>() < 0) {
     throw UsageError(fmt::format("'{}': expected 0 to {}, got {}", name, count - 1, found->dump()));
   }
@@ -107,8 +108,8 @@ AttentionRequest attention_request(const Json& body, const model::ModelConfig& c
 
 AttentionView attention_view(const model::Transformer& model, const AttentionRequest& request) {
   const at::NoGradGuard no_grad;
-  const Tensor ids =
-      at::tensor(std::vector<std::int64_t>(request.ids.begin(), request.ids.end()), model.embedding.options().dtype(at::kLong));
+  const Tensor ids = at::tensor(std::vector<std::int64_t>(request.ids.begin(), request.ids.end()),
+                                model.embedding.options().dtype(at::kLong));
   const model::LayerInput input = model::layer_input(model, ids.unsqueeze(0), request.layer);
   const model::Attention& attention = input.block.attention;
   const std::vector<Tensor> projected = model::project_all(input.x, std::span(attention.qkv).first<2>());

@@ -39,8 +39,8 @@ struct AttentionView {
   torch::Tensor weights;  // rows sum to 1
   torch::Tensor scores;   // before the softmax
   // Undefined unless Q and K are complex-linear.
-  torch::Tensor magnitude;      // |z|: scores = magnitude * cos(phase)
-  torch::Tensor phase;          // arg z, in (-pi, pi]
+  torch::Tensor magnitude;  // |z|: scores = magnitude * cos(phase)
+  torch::Tensor phase;      // arg z, in (-pi, pi]
   // The same without positions: phase less content_phase is what the rotation adds.
   torch::Tensor content_magnitude;
   torch::Tensor content_phase;
@@ -50,8 +50,8 @@ struct AttentionView {
 AttentionView attention_view(const model::Transformer& model, const AttentionRequest& request);
 
 // {"layer", "head", "complex", "text_tokens", "ids": [T], "tokens": [T], "weights", "scores"} and, of a complex head,
-// {"magnitude", "phase", "content_magnitude", "content_phase"}: lists of rows, row m with its m + 1 visible keys, rounded
-// to five digits after the point. "tokens" are names as in openai_response.h, left out without a tokenizer.
+// {"magnitude", "phase", "content_magnitude", "content_phase"}: lists of rows, row m with its m + 1 visible keys,
+// rounded to five digits after the point. "tokens" are names as in openai_response.h, left out without a tokenizer.
 Json attention_json(const AttentionView& view, const AttentionRequest& request, const text::Tokenizer* tokenizer);
 
 }  // namespace crope::serve

@@ -16,8 +16,8 @@ struct ServedModel {
 };
 
 // {"name", "variant", "precision", "tokenizer", "run", "config": as config.json, "tied": ["q", "k"...],
-//  "parameters": {"embedding", "attention", "feed_forward", "norm", "total"}, "rope_parameters": the same of the variant
-//  rope at these dimensions, "attention_saving": share of attention's parameters, "max_attention_tokens"}
+//  "parameters": {"embedding", "attention", "feed_forward", "norm", "total"}, "rope_parameters": the same of the
+//  variant rope at these dimensions, "attention_saving": share of attention's parameters, "max_attention_tokens"}
 Json model_card(const model::ModelConfig& config, const ServedModel& served);
 
 }  // namespace crope::serve

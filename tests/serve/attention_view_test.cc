@@ -15,16 +15,14 @@ namespace {
 using torch::Tensor;
 
 AttentionRequest request_of(std::int64_t tokens, std::int64_t layer, std::int64_t head) {
-  return {.ids = test::draw_ids(3, static_cast<std::size_t>(tokens)),
-          .text_tokens = tokens,
-          .layer = layer,
-          .head = head};
+  return {
+      .ids = test::draw_ids(3, static_cast<std::size_t>(tokens)), .text_tokens = tokens, .layer = layer, .head = head};
 }
 
 // Queries, keys and values of all heads of a layer in fp64, by the reference operations: [H, T, K], and what comes out
 // of the projections before that.
 struct ReferenceHeads {
-  Tensor q, k, v;                  // normalised, rotated
+  Tensor q, k, v;  // normalised, rotated
   Tensor unrotated_q, unrotated_k;
 };
 
@@ -113,14 +111,16 @@ TEST(AttentionView, TheWeightsAreTheModelsOwn) {
       mixed.push_back(at::matmul(view.weights, v[0][head]));
     }
     const Tensor out = model::project(model::merge_heads(at::stack(mixed).unsqueeze(0)), input.block.attention.o);
-    test::expect_close(out, model::forward(input.block.attention, input.x, input.positions), 1e-5, std::string(row.name));
+    test::expect_close(out, model::forward(input.block.attention, input.x, input.positions), 1e-5,
+                       std::string(row.name));
   }
 }
 
 TEST(AttentionView, RowsSumToOneAndSeeNothingAhead) {
   for (const std::int64_t T : {1, 2, 24}) {
     const AttentionView view = attention_view(test::small_model(model::Variant::crope_all), request_of(T, 1, 1));
-    for (const Tensor& x : {view.weights, view.scores, view.magnitude, view.phase, view.content_magnitude, view.content_phase}) {
+    for (const Tensor& x :
+         {view.weights, view.scores, view.magnitude, view.phase, view.content_magnitude, view.content_phase}) {
       ASSERT_EQ(x.sizes(), (at::IntArrayRef{T, T}));
       EXPECT_EQ(x.triu(1).abs().sum().item<float>(), 0);
     }
@@ -166,7 +166,8 @@ TEST(AttentionRequest, ReadsTextAndIds) {
   EXPECT_EQ(text.ids, tokenizer.encode("abc"));
   EXPECT_EQ(text.layer, 1);
   EXPECT_EQ(text.head, 2);
-  const AttentionRequest cut = attention_request({{"ids", {1, 2, 3, 4, 5, 6, 7}}, {"layer", 0}, {"head", 0}}, config, nullptr);
+  const AttentionRequest cut =
+      attention_request({{"ids", {1, 2, 3, 4, 5, 6, 7}}, {"layer", 0}, {"head", 0}}, config, nullptr);
   EXPECT_EQ(cut.ids, (std::vector<std::int32_t>{1, 2, 3, 4, 5}));
   EXPECT_EQ(cut.text_tokens, 7);
 }
@@ -174,17 +175,29 @@ TEST(AttentionRequest, ReadsTextAndIds) {
 TEST(AttentionRequest, RefusesWhatMakesNoSense) {
   const model::ModelConfig config{.vocab_size = 300, .num_layers = 2, .num_heads = 2};
   const text::Tokenizer tokenizer = byte_tokenizer();
-  for (const char* body : {
-           "[]", "null", "\"text\"", "{}", R"({"text":"a"})", R"({"text":"a","layer":0})",
-           R"({"text":"a","layer":"0","head":0})", R"({"text":"a","layer":2,"head":0})",
-           R"({"text":"a","layer":0,"head":-1})", R"({"text":"a","layer":0.5,"head":0})",
-           R"({"text":"a","layer":18446744073709551615,"head":0})", R"({"text":"a","layer":1e300,"head":0})",
-           R"({"text":"","layer":0,"head":0})", R"({"text":7,"layer":0,"head":0})",
-           R"({"text":"a","ids":[1],"layer":0,"head":0})", R"({"layer":0,"head":0})",
-           R"({"ids":[],"layer":0,"head":0})", R"({"ids":[300],"layer":0,"head":0})",
-           R"({"ids":[-1],"layer":0,"head":0})", R"({"ids":[1.5],"layer":0,"head":0})",
-           R"({"ids":["1"],"layer":0,"head":0})", R"({"ids":{"a":1},"layer":0,"head":0})",
-           R"({"ids":[18446744073709551615],"layer":0,"head":0})"}) {
+  for (const char* body : {"[]",
+                           "null",
+                           "\"text\"",
+                           "{}",
+                           R"({"text":"a"})",
+                           R"({"text":"a","layer":0})",
+                           R"({"text":"a","layer":"0","head":0})",
+                           R"({"text":"a","layer":2,"head":0})",
+                           R"({"text":"a","layer":0,"head":-1})",
+                           R"({"text":"a","layer":0.5,"head":0})",
+                           R"({"text":"a","layer":18446744073709551615,"head":0})",
+                           R"({"text":"a","layer":1e300,"head":0})",
+                           R"({"text":"","layer":0,"head":0})",
+                           R"({"text":7,"layer":0,"head":0})",
+                           R"({"text":"a","ids":[1],"layer":0,"head":0})",
+                           R"({"layer":0,"head":0})",
+                           R"({"ids":[],"layer":0,"head":0})",
+                           R"({"ids":[300],"layer":0,"head":0})",
+                           R"({"ids":[-1],"layer":0,"head":0})",
+                           R"({"ids":[1.5],"layer":0,"head":0})",
+                           R"({"ids":["1"],"layer":0,"head":0})",
+                           R"({"ids":{"a":1},"layer":0,"head":0})",
+                           R"({"ids":[18446744073709551615],"layer":0,"head":0})"}) {
     EXPECT_THROW(attention_request(parse_json(body, "body"), config, &tokenizer), UsageError) << body;
   }
   EXPECT_THROW(attention_request({{"text", "a"}, {"layer", 0}, {"head", 0}}, config, nullptr), UsageError);

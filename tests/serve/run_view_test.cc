@@ -30,15 +30,15 @@ TEST(RunView, AModelDirectoryHasNothingToShow) {
   const test::TemporaryFolder folder;
   RunView view(folder.path());
   EXPECT_FALSE(view.is_run());
-  EXPECT_EQ(view.after(0).dump(),
-            R"({"run":false,"last_step":0,"steps":null,"train":[],"val":[],"latest":null})");
+  EXPECT_EQ(view.after(0).dump(), R"({"run":false,"last_step":0,"steps":null,"train":[],"val":[],"latest":null})");
 }
 
 TEST(RunView, GivesWhatCameAfterAStep) {
   const test::TemporaryFolder folder;
   const fs::path metrics = folder / "metrics.jsonl";
   write_file(folder / "run.json", R"({"train": {"steps": 500}})");
-  append_text(metrics, update_line(1, 5.5) + update_line(2, 5.25) + "{\"step\":2,\"val_loss\":5.0}\n" + update_line(3, 5.125));
+  append_text(metrics,
+              update_line(1, 5.5) + update_line(2, 5.25) + "{\"step\":2,\"val_loss\":5.0}\n" + update_line(3, 5.125));
   RunView view(folder.path());
   EXPECT_TRUE(view.is_run());
   const Json all = view.after(0);
@@ -74,7 +74,8 @@ TEST(RunView, WaitsForTheRestOfALine) {
 TEST(RunView, PassesOverDamagedLines) {
   const test::TemporaryFolder folder;
   const fs::path metrics = folder / "metrics.jsonl";
-  append_text(metrics, update_line(1, 2) + "\n[]\n{\"step\":\"x\",\"loss\":1}\n{\"step\":2,\"loss\":null}\n{\"loss\":1}\n");
+  append_text(metrics,
+              update_line(1, 2) + "\n[]\n{\"step\":\"x\",\"loss\":1}\n{\"step\":2,\"loss\":null}\n{\"loss\":1}\n");
   append_text(metrics, std::string(100, '[') + "\n" + std::string("\0\xff\n", 3));
   append_text(metrics, std::string((std::size_t{1} << 21) + 7, 'x') + "\n" + update_line(3, 1));
   write_file(folder / "run.json", "not JSON");
