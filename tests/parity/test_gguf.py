@@ -32,12 +32,10 @@ def test_gguf_reads_every_key_and_tensor(variant, tmp_path):
     tensors = {tensor.name: tensor for tensor in reader.tensors}
     ours = load_file(GOLDENS / variant / "model.safetensors")
     assert numpy.array_equal(tensors["token_embd.weight"].data, ours["embedding.weight"].numpy())
-    names = {f"blk.{layer}.{name}.weight" for layer in range(config["num_layers"]) for name in (
-        "attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "attn_q_norm", "attn_k_norm", "ffn_norm",
-        "ffn_gate", "ffn_up", "ffn_down")}
-    assert tensors.keys() == names | {"token_embd.weight", "output_norm.weight"}
-    assert set(gguf.MODEL_TENSORS[gguf.MODEL_ARCH.QWEN3]) >= {
-        key for key, name in gguf.TENSOR_NAMES.items() if f"{name.replace('{bid}', '0')}.weight" in tensors}
+    known = {f"{gguf.TENSOR_NAMES[key].format(bid=layer)}.weight"
+             for key in gguf.MODEL_TENSORS[gguf.MODEL_ARCH.QWEN3] for layer in range(config["num_layers"])}
+    assert tensors.keys() <= known
+    assert len(tensors) == 11 * config["num_layers"] + 2
 
 
 @pytest.mark.parametrize("kind,ggml", [("f16", "F16"), ("bf16", "BF16"), ("q8_0", "Q8_0")])
@@ -72,8 +70,9 @@ def tokenizer_model(tmp_path, test_data):
 
 def load_llama(path, **options):
     llama_cpp = pytest.importorskip("llama_cpp")
+    exact = llama_cpp.GGML_TYPE_F32  # keys and values are kept in 16 bits otherwise, which costs 1e-3
     return llama_cpp.Llama(str(path), n_ctx=options.pop("n_ctx", 64), n_threads=2, logits_all=True, verbose=False,
-                           seed=0, **options)
+                           type_k=exact, type_v=exact, **options)
 
 
 def llama_logprobs(llama, ids):
@@ -89,7 +88,7 @@ def test_llama_cpp_has_our_logits(variant, tmp_path):
     export(GOLDENS / variant, tmp_path / "m.gguf")
     ids = load_file(GOLDENS / variant / "golden.safetensors")["tokens"][0][:-1].tolist()
     numpy.testing.assert_allclose(llama_logprobs(load_llama(tmp_path / "m.gguf"), ids),
-                                  score(GOLDENS / variant, ids), atol=2e-3)
+                                  score(GOLDENS / variant, ids), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["stories260K", "stories15M"])
