@@ -42,7 +42,7 @@ TEST(ImportCommand, GenerationEndsWhereTheModelSays) {
   EXPECT_EQ(open_ended["finish_reason"], "length");
   config["eos_token_id"] = open_ended["ids"][0];
   const Json ended = generate(model + "2");
-  EXPECT_EQ(ended["finish_reason"], "stop");
+  EXPECT_EQ(ended["finish_reason"], "end_token");
   EXPECT_EQ(ended["ids"].size(), 1u);
 }
 
