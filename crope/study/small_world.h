@@ -10,9 +10,9 @@
 namespace crope::study {
 
 struct SmallWorldOptions {
-  std::int64_t documents = 20'000;
+  std::int64_t documents = 60'000;
   std::int64_t vocab_size = 1024;
-  data::BenchmarkSizes benchmarks = {.hellaswag_items = 1000, .mmlu_items = 1000, .gsm8k_items = 100};
+  data::BenchmarkSizes benchmarks = {.hellaswag_items = 2000, .mmlu_items = 2000, .gsm8k_items = 100};
 };
 
 struct SmallWorld {
