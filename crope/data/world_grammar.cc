@@ -118,6 +118,7 @@ std::string expand(std::string_view pattern, std::initializer_list<Slot> slots, 
 }
 
 std::string_view article(std::string_view word) {
+  if (word.starts_with("uni")) return "a";  // sounds like "you"
   return std::string_view("aeiouAEIOU").find(word.empty() ? ' ' : word.front()) != std::string_view::npos ? "an" : "a";
 }
 

@@ -59,7 +59,7 @@ const std::vector<Category> kCategories = {
     {{"country"}, kCountries},
     {{"city"}, kCities},
     {{"direction"}, kWays},
-    {{"measure"}, kUnits},
+    {{"unit"}, kUnits},
 };
 
 struct SubjectRow {
@@ -69,7 +69,7 @@ struct SubjectRow {
 const SubjectRow kSubjects[] = {
     {"astronomy", {"planet", "month", "season", "day", "number"}},
     {"conceptual_physics", {"metal", "liquid", "sound", "colour", "shape"}},
-    {"elementary_mathematics", {"number", "shape", "measure", "day", "container"}},
+    {"elementary_mathematics", {"number", "shape", "unit", "day", "container"}},
     {"formal_logic", {"building", "container", "trade", "colour", "beast"}},
     {"high_school_biology", {"bird", "insect", "fish", "tree", "beast"}},
     {"high_school_geography", {"country", "city", "direction", "building", "tree"}},

@@ -30,6 +30,8 @@ TEST(WorldGrammar, Articles) {
   EXPECT_EQ(say("{x:the} was {place:at}."), "The apple was on the hill.");
   EXPECT_EQ(article("egg"), "an");
   EXPECT_EQ(article("key"), "a");
+  EXPECT_EQ(article("unit"), "a");
+  EXPECT_EQ(article("umbrella"), "an");
 }
 
 TEST(WorldGrammar, PronounsAgreeWithThePerson) {
