@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kTrain = "train", kVal = "val";
 constexpr int kVersion = 1;
+constexpr std::int64_t kLargestVocabulary = std::int64_t{1} << 31;
 
 Json counts_to_json(const SplitCounts& counts) {
   return {
@@ -37,6 +38,15 @@ struct FieldReader {
       throw Error(fmt::format("{}: '{}' should be a whole number, found {}", origin, key, value.dump()));
     }
     return value.get<std::uint64_t>();
+  }
+
+  std::int64_t within(const char* key, std::int64_t lowest, std::int64_t highest) const {
+    const std::uint64_t value = count(key);
+    if (value < static_cast<std::uint64_t>(lowest) || value > static_cast<std::uint64_t>(highest)) {
+      throw Error(
+          fmt::format("{}: '{}' is {}, expected a number from {} to {}", origin, key, value, lowest, highest));
+    }
+    return static_cast<std::int64_t>(value);
   }
 
   std::string text(const char* key) const {
@@ -89,9 +99,9 @@ DatasetInfo dataset_info_from_json(const Json& json, const std::string& origin) 
   }
   DatasetInfo info;
   info.tokenizer_fingerprint = fields.text("tokenizer_fingerprint");
-  info.vocab_size = static_cast<std::int64_t>(std::min<std::uint64_t>(fields.count("vocab_size"), 1u << 31));
+  info.vocab_size = fields.within("vocab_size", 1, kLargestVocabulary);
   if (!fields.at("end_of_text").is_null()) {
-    info.end_of_text = static_cast<std::int32_t>(std::min<std::uint64_t>(fields.count("end_of_text"), 0x7FFFFFFF));
+    info.end_of_text = static_cast<std::int32_t>(fields.within("end_of_text", 0, info.vocab_size - 1));
   }
   info.width = formats::token_width_for(info.vocab_size);
   if (fields.text("dtype") != formats::token_width_name(info.width)) {

@@ -28,6 +28,11 @@ TEST_F(DataDirTest, InfoRoundTrip) {
   Json broken = to_json(info);
   broken["vocab_size"] = "x";
   EXPECT_THROW(dataset_info_from_json(broken, "test"), Error);
+  broken["vocab_size"] = 0;
+  EXPECT_THROW(dataset_info_from_json(broken, "test"), Error);
+  broken = to_json(info);
+  broken["end_of_text"] = info.vocab_size;
+  EXPECT_THROW(dataset_info_from_json(broken, "test"), Error);
 }
 
 TEST_F(DataDirTest, ShardsOfOthersNeedNoDatasetFile) {

@@ -1,0 +1,139 @@
+// crope train as a script sees it: files, keys, exit codes.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "crope/base/file.h"
+#include "crope/base/json.h"
+#include "crope/formats/token_shard.h"
+#include "tests/run_program.h"
+
+namespace crope {
+namespace {
+
+namespace fs = std::filesystem;
+using test::ProgramResult;
+
+class TrainCommand : public testing::Test {
+ protected:
+  // Shards as another program leaves them: no dataset.json, other names, a row across their border.
+  void SetUp() override {
+    fs::create_directories(folder_ / "data");
+    std::vector<std::int32_t> tokens(200);
+    std::iota(tokens.begin(), tokens.end(), 0);
+    write_shard("edu_fineweb_train_000001.bin", std::span(tokens).first(70));
+    write_shard("edu_fineweb_train_000002.bin", std::span(tokens).subspan(70));
+    write_shard("edu_fineweb_val_000000.bin", std::span(tokens).first(40));
+  }
+
+  void write_shard(const std::string& name, std::span<const std::int32_t> tokens) {
+    formats::TokenShardWriter writer(folder_ / ("data/" + name), formats::TokenWidth::u16);
+    writer.append(tokens);
+    writer.commit();
+  }
+
+  ProgramResult train(const std::string& more) const {
+    return test::run_program("train --out " + run().string() + " --data " + (folder_ / "data").string() +
+                             " --variant crope_all --num-layers 1 --d-model 16 --num-heads 2 --d-ff 16 --vocab-size 256"
+                             " --batch-size 2 --seq-len 8 --lr 1e-3 --min-lr 1e-4 --warmup-steps 2"
+                             " --data-order sequential --threads 1 --json " +
+                             more);
+  }
+
+  fs::path run() const { return folder_ / "run"; }
+
+  std::vector<Json> metrics() const {
+    std::vector<Json> lines;
+    std::istringstream file(read_file(run() / "metrics.jsonl"));
+    for (std::string line; std::getline(file, line);) lines.push_back(parse_json(line, "metrics.jsonl"));
+    return lines;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+std::set<std::string> keys_of(const Json& object) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.insert(key);
+  return keys;
+}
+
+TEST_F(TrainCommand, LeavesWhatScriptsRelyOn) {
+  const ProgramResult result = train("--steps 4 --checkpoint-every 2 --validate-every 2");
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(parse_json(result.out, "stdout")["finished"], true);
+  EXPECT_EQ(fs::read_symlink(run() / "latest"), "checkpoints/step_00000004");
+  for (const char* name : {"config.json", "model.safetensors", "train_state.json", "train_state.safetensors"}) {
+    EXPECT_TRUE(fs::is_regular_file(run() / "latest" / name)) << name;
+  }
+  EXPECT_EQ(read_json(run() / "run.json")["train"]["steps"], 4);
+
+  const std::vector<Json> lines = metrics();
+  ASSERT_EQ(lines.size(), 6u);  // four updates, two validations
+  std::int64_t step = 0;
+  for (const Json& line : lines) {
+    if (line.contains("val_loss")) {
+      EXPECT_EQ(line["step"], step);
+      continue;
+    }
+    EXPECT_EQ(line["step"], ++step);
+    EXPECT_EQ(line["tokens"], step * 2 * 8);
+    EXPECT_EQ(keys_of(line), (std::set<std::string>{"step", "tokens", "loss", "lr", "grad_norm", "tokens_per_second",
+                                                    "elapsed_s"}));
+  }
+  EXPECT_DOUBLE_EQ(lines[0]["lr"].get<double>(), 0.5e-3);  // lr (s + 1) / W while s < W
+}
+
+TEST_F(TrainCommand, AFinishedRunStaysAsItIsAndMoreStepsExtendIt) {
+  ASSERT_EQ(train("--steps 3 --checkpoint-every 0 --validate-every 0 --resume").status, 0);
+  const std::string record = read_file(run() / "run.json");
+  for (const char* steps : {"--steps 3", "--steps 2"}) {
+    const ProgramResult again = train(std::string(steps) + " --checkpoint-every 0 --validate-every 0");
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(read_file(run() / "run.json"), record);
+  }
+  const ProgramResult longer = train("--steps 5 --checkpoint-every 0 --validate-every 0 --resume");
+  ASSERT_EQ(longer.status, 0) << longer.err;
+  EXPECT_EQ(parse_json(longer.out, "stdout")["step"], 5);
+  EXPECT_EQ(metrics().size(), 5u);
+  EXPECT_EQ(fs::read_symlink(run() / "latest"), "checkpoints/step_00000005");
+}
+
+TEST_F(TrainCommand, AnotherConfigurationIsNamedAndNothingChanges) {
+  ASSERT_EQ(train("--steps 2 --validate-every 0").status, 0);
+  const std::string before = read_file(run() / "metrics.jsonl");
+  const ProgramResult other = train("--steps 4 --validate-every 0 --weight-decay 0");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.err.find("weight_decay: 0.1 there, 0.0 asked for"), std::string::npos) << other.err;
+  EXPECT_EQ(read_file(run() / "metrics.jsonl"), before);
+}
+
+TEST_F(TrainCommand, BadInputIsNamed) {
+  struct Case {
+    const char* flags;
+    int status;
+    const char* words;
+  };
+  for (const auto& [flags, status, words] : std::array<Case, 6>{{
+           {"--vocab-size 100", 1, "outside the vocabulary of 100"},
+           {"--batch-size 500", 1, "too few tokens"},
+           {"--num-heads 3", 2, "num_heads = 3 does not divide"},
+           {"--steps 0", 2, "steps: expected at least 1"},
+           {"--data-order random", 2, "random"},
+           {"--device warp", 2, "unknown device 'warp'"},
+       }}) {
+    const ProgramResult result = train(std::string("--validate-every 0 --steps 8 ") + flags);
+    EXPECT_EQ(result.status, status) << flags << ": " << result.err;
+    EXPECT_NE(result.err.find(words), std::string::npos) << flags << ": " << result.err;
+    EXPECT_EQ(result.out, "") << flags;
+    fs::remove_all(run());
+  }
+}
+
+}  // namespace
+}  // namespace crope
