@@ -71,7 +71,9 @@ TEST_P(Ranks, LearnAsOneDoes) {
     expect_close_runs(tiny_.path("one"), tiny_.path(name));
     EXPECT_EQ(several.tokens, one.tokens);
     EXPECT_LT(several.optimizer_bytes, fewer_hold) << ranks;
-    if (ranks == 2) EXPECT_LE(several.optimizer_bytes * 100, one.optimizer_bytes * 55);
+    if (ranks == 2) {
+      EXPECT_LE(several.optimizer_bytes * 100, one.optimizer_bytes * 55);
+    }
     fewer_hold = several.optimizer_bytes;
   }
 }
