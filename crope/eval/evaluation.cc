@@ -44,15 +44,6 @@ text::Tokenizer load_tokenizer(const fs::path& dir, std::int64_t vocab_size) {
   return tokenizer;
 }
 
-fs::path make_folder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (!fs::is_directory(path)) {
-    throw Error(fmt::format("{}: cannot make the folder: {}", path.string(), error.message()));
-  }
-  return path;
-}
-
 double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -81,7 +72,8 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   facts.end_of_text = tokenizer.end_of_text().value_or(-1);
   const TaskList list = load_tasks(options.tasks, options.data, options.texts,
                                    {.num_fewshot = options.num_fewshot, .limit = options.limit}, log);
-  const fs::path out = make_folder(options.out);
+  const fs::path& out = options.out;
+  make_folder(out);
 
   const double loading = unix_time();
   const model::Transformer model = model::load_model(dir, log);

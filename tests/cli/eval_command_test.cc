@@ -13,13 +13,17 @@ std::string golden_dir() {
 }
 
 TEST(EvalCommand, MistypedTasksAndFlagsAreUsageErrors) {
-  const auto slip = run_program("eval " + golden_dir() + " --tasks helaswag --data /tmp --out /tmp/x");
+  const test::TemporaryFolder folder;
+  const std::string eval = "eval " + golden_dir();
+  const std::string data = " --data " + folder.path().string();
+  const std::string out = " --out " + (folder / "out").string();
+  const auto slip = run_program(eval + " --tasks helaswag" + data + out);
   EXPECT_EQ(slip.status, 2);
   EXPECT_NE(slip.err.find("did you mean 'hellaswag'?"), std::string::npos) << slip.err;
-  EXPECT_EQ(run_program("eval " + golden_dir()).status, 2);                                      // no tasks
-  EXPECT_EQ(run_program("eval " + golden_dir() + " --tasks hellaswag --out /tmp/x").status, 2);  // no data
-  EXPECT_EQ(run_program("eval " + golden_dir() + " --tasks hellaswag --data /tmp").status, 2);   // no place for results
-  EXPECT_EQ(run_program("eval " + golden_dir() + " --tasks hellaswag --data /tmp --out /tmp/x --limit -3").status, 2);
+  EXPECT_EQ(run_program(eval).status, 2);                                // no tasks
+  EXPECT_EQ(run_program(eval + " --tasks hellaswag" + out).status, 2);   // no data
+  EXPECT_EQ(run_program(eval + " --tasks hellaswag" + data).status, 2);  // no place for results
+  EXPECT_EQ(run_program(eval + " --tasks hellaswag" + data + out + " --limit -3").status, 2);
 }
 
 TEST(EvalCommand, AModelWithoutTokenizerIsToldWhatToDo) {
