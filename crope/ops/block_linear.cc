@@ -15,7 +15,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr const char* kName = "block_linear";
+constexpr const char* kBlockLinear = "block_linear";
 
 // Views of the real and the imaginary half of the last dimension.
 struct Halves {
@@ -56,12 +56,12 @@ SumAndDifference sum_of_halves(const Tensor& re, const Tensor& im, Want want) {
 // Halves are strided views, so the products read and write them in place.
 
 // Of three products of x[R, 2N]'s halves with a layer's a[M, N].
-double flops_of(const Tensor& x, const Tensor& a) {
+double block_linear_flops(const Tensor& x, const Tensor& a) {
   return 3.0 * static_cast<double>(x.numel()) * static_cast<double>(a.size(0));
 }
 
 // inputs: x[R, 2N], then a[M, N], b[M, N] of each layer. Makes y[R, 2M] of each layer, columns of one matrix.
-ForwardResult forward(const TensorList& inputs) {
+ForwardResult block_linear_forward(const TensorList& inputs) {
   const Tensor& x = inputs[0];
   const Halves in = halves_of(x);
   const Tensor sum = sum_of_halves(in.re, in.im, Want::sum).sum;
@@ -72,7 +72,7 @@ ForwardResult forward(const TensorList& inputs) {
   int64_t column = 0;
   for (size_t i = 1; i < inputs.size(); i += 2) {
     const Tensor &a = inputs[i], &b = inputs[i + 1];
-    count_flops(flops_of(x, a));
+    count_flops(block_linear_flops(x, a));
     Tensor y = wide.narrow(1, column, 2 * a.size(0));
     column += 2 * a.size(0);
     Halves out = halves_of(y);
@@ -94,13 +94,13 @@ struct LayerGradient {
 };
 
 // What all layers have in common, a'(g_e + g_o), is added up in one half and copied to the other once.
-Tensor input_gradient(const BackwardCall& call, const std::vector<LayerGradient>& layers) {
+Tensor block_linear_input_gradient(const BackwardCall& call, const std::vector<LayerGradient>& layers) {
   const Tensor& x = call.saved[0];
   Tensor grad = at::empty(x.sizes(), x.options());
   Halves out = halves_of(grad);
   for (const LayerGradient& layer : layers) {
     const Tensor& a = call.saved[layer.layer];
-    count_flops(flops_of(x, a));
+    count_flops(block_linear_flops(x, a));
     if (&layer == &layers.front()) {
       at::mm_out(out.re, layer.sum, a);
     } else {
@@ -116,7 +116,7 @@ Tensor input_gradient(const BackwardCall& call, const std::vector<LayerGradient>
   return grad;
 }
 
-TensorList backward(const BackwardCall& call) {
+TensorList block_linear_backward(const BackwardCall& call) {
   const Tensor& x = call.saved[0];
   const Halves in = halves_of(x);
   TensorList results(call.saved.size());
@@ -131,13 +131,13 @@ TensorList backward(const BackwardCall& call) {
     weights_needed = weights_needed || call.needed[i] || call.needed[i + 1];
   }
   if (layers.empty()) return results;
-  if (call.needed[0]) results[0] = input_gradient(call, layers);
+  if (call.needed[0]) results[0] = block_linear_input_gradient(call, layers);
   if (!weights_needed) return results;
   const Tensor sum = sum_of_halves(in.re, in.im, Want::sum).sum;
   for (const LayerGradient& layer : layers) {
     const size_t i = layer.layer;
     if (!call.needed[i] && !call.needed[i + 1]) continue;
-    count_flops(flops_of(x, call.saved[i]));
+    count_flops(block_linear_flops(x, call.saved[i]));
     Tensor grad_a = layer.g.re.t().mm(sum);
     if (call.needed[i + 1]) results[i + 1] = at::addmm(grad_a, layer.sum.t(), in.re, 1, -1);
     if (call.needed[i]) results[i] = grad_a.addmm_(layer.difference.t(), in.im, 1, -1);
@@ -148,18 +148,18 @@ TensorList backward(const BackwardCall& call) {
 }  // namespace
 
 std::vector<Tensor> block_linear(const Tensor& x, std::span<const ComplexWeight> weights) {
-  check_shape(x.dim() >= 1 && x.size(-1) % 2 == 0, kName, "x", "an even last dimension", x);
+  check_shape(x.dim() >= 1 && x.size(-1) % 2 == 0, kBlockLinear, "x", "an even last dimension", x);
   const int64_t N = x.size(-1) / 2;
   TensorList inputs{as_rows(autocast_input(x))};
   for (const ComplexWeight& weight : weights) {
-    check_shape(weight.a.dim() == 2 && weight.a.size(1) == N, kName, "a", "[M, N] with 2N the last dimension of x",
-                weight.a);
-    check_shape(weight.b.sizes() == weight.a.sizes(), kName, "b", "the shape of a", weight.b);
+    check_shape(weight.a.dim() == 2 && weight.a.size(1) == N, kBlockLinear, "a",
+                "[M, N] with 2N the last dimension of x", weight.a);
+    check_shape(weight.b.sizes() == weight.a.sizes(), kBlockLinear, "b", "the shape of a", weight.b);
     inputs.push_back(autocast_weight(weight.a, x));
     inputs.push_back(autocast_weight(weight.b, x));
   }
   std::vector<Tensor> outputs = with_gradient(
-      kName, inputs, [&] { return forward(inputs); }, backward);
+      kBlockLinear, inputs, [&] { return block_linear_forward(inputs); }, block_linear_backward);
   std::vector<int64_t> shape = x.sizes().vec();
   for (Tensor& y : outputs) {
     shape.back() = y.size(1);

@@ -34,7 +34,7 @@ void add_rows(const Tensor& grad, const Tensor& rows, const Tensor& ids) {
   });
 }
 
-TensorList backward(BackwardCall call, at::IntArrayRef shape) {
+TensorList embedding_backward(BackwardCall call, at::IntArrayRef shape) {
   const Tensor &ids = call.saved[0], &rows_grad = call.grads[0];
   Tensor grad = std::move(call.grads[1]);
   if (!grad.defined()) {
@@ -56,9 +56,9 @@ TiedEmbedding tied_embedding(const Tensor& weight, const Tensor& ids) {
   const auto forward = [&] {
     return ForwardResult{.outputs = {weight.index_select(0, list).view(shape), weight.detach()}, .saved = {list}};
   };
-  TensorList outputs =
-      with_gradient("embedding", {weight}, forward,
-                    [sizes = weight.sizes().vec()](const BackwardCall& call) { return backward(call, sizes); });
+  TensorList outputs = with_gradient(
+      "embedding", {weight}, forward,
+      [sizes = weight.sizes().vec()](const BackwardCall& call) { return embedding_backward(call, sizes); });
   return {outputs[0], outputs[1]};
 }
 

@@ -14,16 +14,16 @@ namespace {
 using torch::Tensor;
 
 // Of the product of x[R, N] with all weights.
-double flops_of(const Tensor& x, int64_t width) {
+double linear_flops(const Tensor& x, int64_t width) {
   return 2.0 * static_cast<double>(x.numel()) * static_cast<double>(width);
 }
 
 // inputs: x[R, N], then the weights.
-ForwardResult forward(const TensorList& inputs) {
+ForwardResult linear_forward(const TensorList& inputs) {
   const Tensor& x = inputs[0];
   int64_t width = 0;
   for (size_t i = 1; i < inputs.size(); ++i) width += inputs[i].size(0);
-  count_flops(flops_of(x, width));
+  count_flops(linear_flops(x, width));
   const Tensor wide = at::empty({x.size(0), width}, x.options());
   TensorList outputs;
   int64_t column = 0;
@@ -36,12 +36,12 @@ ForwardResult forward(const TensorList& inputs) {
   return {.outputs = std::move(outputs), .saved = inputs};
 }
 
-Tensor input_gradient(const BackwardCall& call) {
+Tensor linear_input_gradient(const BackwardCall& call) {
   Tensor grad;
   for (size_t i = 0; i < call.grads.size(); ++i) {
     if (!call.grads[i].defined()) continue;
     const Tensor& weight = call.saved[i + 1];
-    count_flops(flops_of(call.saved[0], weight.size(0)));
+    count_flops(linear_flops(call.saved[0], weight.size(0)));
     if (grad.defined()) {
       grad.addmm_(call.grads[i], weight);
     } else {
@@ -51,10 +51,10 @@ Tensor input_gradient(const BackwardCall& call) {
   return grad;
 }
 
-TensorList backward(const BackwardCall& call) {
+TensorList linear_backward(const BackwardCall& call) {
   const Tensor& x = call.saved[0];
   TensorList results(call.saved.size());
-  if (call.needed[0]) results[0] = input_gradient(call);
+  if (call.needed[0]) results[0] = linear_input_gradient(call);
   bool all = true;
   for (size_t i = 0; i < call.grads.size(); ++i) all = all && call.grads[i].defined() && call.needed[i + 1];
   const auto wide = all ? joined_columns(call.grads) : std::nullopt;
@@ -62,7 +62,7 @@ TensorList backward(const BackwardCall& call) {
   int64_t row = 0;
   for (size_t i = 0; i < call.grads.size(); ++i) {
     const int64_t rows = call.saved[i + 1].size(0);
-    if (call.grads[i].defined() && call.needed[i + 1]) count_flops(flops_of(x, rows));
+    if (call.grads[i].defined() && call.needed[i + 1]) count_flops(linear_flops(x, rows));
     if (wide) {
       results[i + 1] = wide_grad.narrow(0, row, rows);
     } else if (call.grads[i].defined() && call.needed[i + 1]) {
@@ -83,7 +83,7 @@ std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor> weights) {
     inputs.push_back(autocast_weight(weight, x));
   }
   std::vector<Tensor> outputs = with_gradient(
-      "linear", inputs, [&] { return forward(inputs); }, backward);
+      "linear", inputs, [&] { return linear_forward(inputs); }, linear_backward);
   std::vector<int64_t> shape = x.sizes().vec();
   for (Tensor& y : outputs) {
     shape.back() = y.size(1);

@@ -19,7 +19,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr const char* kName = "linear_cross_entropy";
+constexpr const char* kLinearCrossEntropy = "linear_cross_entropy";
 
 // Rows whose logits take at most 128 MB, in chunks of nearly one size: enough of them to keep the products at full
 // speed, few enough to stay small beside the weights.
@@ -52,14 +52,15 @@ Tensor normalise_logits(Tensor& logits, const Tensor& targets) {
   return logits.gather(1, targets.unsqueeze(1)).squeeze(1).neg();
 }
 
-void check_inputs(const Tensor& x, const Tensor& weight, const Tensor& targets) {
-  check_shape(weight.dim() == 2, kName, "weight", "[V, D]", weight);
-  check_shape(x.dim() == 2 && x.size(0) > 0 && x.size(1) == weight.size(1), kName, "x", "[R, D] with R > 0", x);
-  check_shape(targets.dim() == 1 && targets.size(0) == x.size(0), kName, "targets", "[R]", targets);
+void check_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets) {
+  check_shape(weight.dim() == 2, kLinearCrossEntropy, "weight", "[V, D]", weight);
+  check_shape(x.dim() == 2 && x.size(0) > 0 && x.size(1) == weight.size(1), kLinearCrossEntropy, "x",
+              "[R, D] with R > 0", x);
+  check_shape(targets.dim() == 1 && targets.size(0) == x.size(0), kLinearCrossEntropy, "targets", "[R]", targets);
 }
 
 // dL/dlogits = (softmax - onehot) / R, so both gradients follow from a chunk while it is there.
-ForwardResult forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
+ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
   Tensor grad_x, grad_weight;
   if (with_gradients) {
     grad_x = at::empty_like(x);
@@ -90,7 +91,8 @@ ForwardResult forward(const Tensor& x, const Tensor& weight, const Tensor& targe
 }
 
 // The same with one buffer for the logits of all chunks, which become their gradient in one pass.
-ForwardResult fused_forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
+ForwardResult fused_cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                          bool with_gradients) {
   const int64_t R = x.size(0), V = weight.size(0);
   Tensor grad_x, grad_weight;
   if (with_gradients) {
@@ -127,7 +129,7 @@ ForwardResult fused_forward(const Tensor& x, const Tensor& weight, const Tensor&
 }
 
 // The gradients were made in the forward pass, for a gradient of one: what backward() of the loss itself starts from.
-TensorList backward(const BackwardCall& call) {
+TensorList cross_entropy_backward(const BackwardCall& call) {
   const Tensor& g = call.grads[0];
   if (g.is_cpu() && g.item<double>() == 1) return {call.saved[0], call.saved[1]};
   return {call.saved[0] * g.to(call.saved[0].scalar_type()), call.saved[1] * g.to(call.saved[1].scalar_type())};
@@ -136,20 +138,21 @@ TensorList backward(const BackwardCall& call) {
 }  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x_in, const Tensor& weight_in, const Tensor& targets) {
-  check_inputs(x_in, weight_in, targets);
+  check_cross_entropy(x_in, weight_in, targets);
   const Tensor x = autocast_input(x_in), weight = autocast_weight(weight_in, x_in);
   const bool with_gradients = needs_gradient({x, weight});
   const bool fused = fused_for({x, weight});
   const auto run = [&] {
     const double product = 2.0 * static_cast<double>(x.numel()) * static_cast<double>(weight.size(0));
     count_flops(with_gradients ? 3 * product : product);
-    return fused ? fused_forward(x, weight, targets, with_gradients) : forward(x, weight, targets, with_gradients);
+    return fused ? fused_cross_entropy_forward(x, weight, targets, with_gradients)
+                 : cross_entropy_forward(x, weight, targets, with_gradients);
   };
-  return with_gradient(kName, {x, weight}, run, backward).front();
+  return with_gradient(kLinearCrossEntropy, {x, weight}, run, cross_entropy_backward).front();
 }
 
 Tensor linear_token_losses(const Tensor& x, const Tensor& weight, const Tensor& targets) {
-  check_inputs(x, weight, targets);
+  check_cross_entropy(x, weight, targets);
   const at::NoGradGuard no_grad;
   std::vector<Tensor> losses;
   for_each_chunk(x, weight, targets, [&](int64_t, const Tensor& x_rows, const Tensor& target_rows) {

@@ -25,7 +25,7 @@ class AutocastAs {
   bool before_;
 };
 
-TensorList backward(const BackwardCall& call, const TensorFunction& function, bool autocast) {
+TensorList recompute_backward(const BackwardCall& call, const TensorFunction& function, bool autocast) {
   TensorList leaves, wanted;
   for (size_t i = 0; i < call.saved.size(); ++i) {
     const Tensor& input = call.saved[i];
@@ -61,7 +61,7 @@ std::vector<Tensor> recomputed(const std::vector<Tensor>& inputs, const TensorFu
   const bool autocast = at::autocast::is_autocast_enabled(inputs.front().device().type());
   return with_gradient(
       "recompute", inputs, [&] { return ForwardResult{.outputs = function(inputs), .saved = inputs}; },
-      [function, autocast](const BackwardCall& call) { return backward(call, function, autocast); });
+      [function, autocast](const BackwardCall& call) { return recompute_backward(call, function, autocast); });
 }
 
 }  // namespace crope::ops

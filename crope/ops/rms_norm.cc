@@ -19,7 +19,7 @@ torch::ScalarType accumulation_type(const Tensor& x) {
   return x.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
 }
 
-ForwardResult forward(const Tensor& x, const Tensor& gain, double eps) {
+ForwardResult rms_norm_forward(const Tensor& x, const Tensor& gain, double eps) {
   const Tensor wide = x.to(accumulation_type(x));
   const Tensor scale = at::rsqrt(wide.square().mean(-1, /*keepdim=*/true) + eps);
   return {.outputs = {(wide * scale * gain).to(x.scalar_type())}, .saved = {x, gain, scale}};
@@ -27,7 +27,7 @@ ForwardResult forward(const Tensor& x, const Tensor& gain, double eps) {
 
 // With r = 1/sqrt(mean(x^2) + eps), n = r x and u = g * gain:
 //   gx = r (u - n mean(u n)),   g_gain = sum over rows of g n.
-TensorList backward(const BackwardCall& call) {
+TensorList rms_norm_backward(const BackwardCall& call) {
   const Tensor &x = call.saved[0], &gain = call.saved[1], &scale = call.saved[2];
   const Tensor g = call.grads[0].to(scale.scalar_type());
   const Tensor normalised = x.to(scale.scalar_type()) * scale;
@@ -43,7 +43,7 @@ TensorList backward(const BackwardCall& call) {
 }
 
 // The same in one pass over memory. `added` may be undefined. Outputs: y, and the sum if there is one.
-ForwardResult fused_forward(const Tensor& x_in, const Tensor& added_in, const Tensor& gain_in, double eps) {
+ForwardResult fused_rms_norm_forward(const Tensor& x_in, const Tensor& added_in, const Tensor& gain_in, double eps) {
   const Tensor x = x_in.contiguous(), gain = gain_in.contiguous();
   const Tensor added = added_in.defined() ? added_in.contiguous() : Tensor();
   const int64_t N = x.size(-1), rows = x.numel() / N;
@@ -67,7 +67,8 @@ struct FusedGradients {
   Tensor sum, gain;
 };
 // g and g_sum may be undefined; the result then is what is left of the formula.
-FusedGradients fused_backward(const BackwardCall& call, const Tensor& g_in, const Tensor& g_sum_in, bool gain_needed) {
+FusedGradients fused_rms_norm_backward(const BackwardCall& call, const Tensor& g_in, const Tensor& g_sum_in,
+                                       bool gain_needed) {
   const Tensor &s = call.saved[0], &gain = call.saved[1], &scale = call.saved[2];
   if (!g_in.defined()) return {.sum = g_sum_in, .gain = {}};
   const Tensor g = g_in.contiguous(), g_sum = g_sum_in.defined() ? g_sum_in.contiguous() : Tensor();
@@ -99,15 +100,15 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
   check_width(x, gain);
   if (fused_for({x, gain})) {
     const auto fused = [](const BackwardCall& call) -> TensorList {
-      FusedGradients grads = fused_backward(call, call.grads[0], {}, call.needed[1]);
+      FusedGradients grads = fused_rms_norm_backward(call, call.grads[0], {}, call.needed[1]);
       return {grads.sum, grads.gain};
     };
     return with_gradient(
-               "rms_norm", {x, gain}, [&] { return fused_forward(x, {}, gain, eps); }, fused)
+               "rms_norm", {x, gain}, [&] { return fused_rms_norm_forward(x, {}, gain, eps); }, fused)
         .front();
   }
   return with_gradient(
-             "rms_norm", {x, gain}, [&] { return forward(x, gain, eps); }, backward)
+             "rms_norm", {x, gain}, [&] { return rms_norm_forward(x, gain, eps); }, rms_norm_backward)
       .front();
 }
 
@@ -120,11 +121,11 @@ SumAndNorm add_rms_norm(const Tensor& x, const Tensor& added, const Tensor& gain
     return {std::move(sum), std::move(norm)};
   }
   const auto fused = [](const BackwardCall& call) -> TensorList {
-    FusedGradients grads = fused_backward(call, call.grads[0], call.grads[1], call.needed[2]);
+    FusedGradients grads = fused_rms_norm_backward(call, call.grads[0], call.grads[1], call.needed[2]);
     return {grads.sum, grads.sum, grads.gain};
   };
   TensorList outputs = with_gradient(
-      "rms_norm", {x, added, gain}, [&] { return fused_forward(x, added, gain, eps); }, fused);
+      "rms_norm", {x, added, gain}, [&] { return fused_rms_norm_forward(x, added, gain, eps); }, fused);
   return {outputs[1], outputs[0]};
 }
 

@@ -25,7 +25,7 @@ Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
 }
 
 // The gradient of a rotation is the rotation back: nothing but the table has to be kept.
-TensorList backward(const BackwardCall& call) {
+TensorList rope_backward(const BackwardCall& call) {
   return {rotate(call.grads[0], call.saved[0], -call.saved[1])};
 }
 
@@ -46,7 +46,7 @@ Tensor rope(const Tensor& x, const RopeTable& table) {
   const auto forward = [&] {
     return ForwardResult{.outputs = {rotate(x, table.cos, table.sin)}, .saved = {table.cos, table.sin}};
   };
-  return with_gradient("rope", {x}, forward, backward).front();
+  return with_gradient("rope", {x}, forward, rope_backward).front();
 }
 
 }  // namespace crope::ops

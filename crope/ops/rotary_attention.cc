@@ -21,7 +21,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr const char* kName = "rotary_attention";
+constexpr const char* kRotaryAttention = "rotary_attention";
 
 // Queries of one block of scores. The block's columns past the diagonal are multiplied for nothing, which asks for low
 // blocks; products of low blocks are slower.
@@ -214,7 +214,7 @@ void for_each_head(const Shape& shape, const Scratch& scratch, const Work& work)
   });
 }
 
-ForwardResult fused_forward(const Call& call) {
+ForwardResult fused_attention_forward(const Call& call) {
   const Shape& s = call.shape;
   const int64_t block = kBlockRows * s.T;
   count_flops(s.flops());
@@ -227,7 +227,7 @@ ForwardResult fused_forward(const Call& call) {
   return {.outputs = {y}, .saved = {call.q, call.k, call.v, call.q_gain, call.k_gain, y.detach(), log_sums}};
 }
 
-TensorList fused_backward(const BackwardCall& back, Call call) {
+TensorList fused_attention_backward(const BackwardCall& back, Call call) {
   const Shape& s = call.shape;
   call.q = back.saved[0], call.k = back.saved[1], call.v = back.saved[2];
   call.q_gain = back.saved[3], call.k_gain = back.saved[4];
@@ -255,16 +255,17 @@ TensorList fused_backward(const BackwardCall& back, Call call) {
   return {grads[0], grads[1], grads[2], gain_parts[0].sum(0), gain_parts[1].sum(0)};
 }
 
-void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain, const Tensor& k_gain,
-                  const RopeTable& table, int64_t H) {
-  check_shape(q.dim() == 3 && q.size(-1) % (2 * H) == 0, kName, "q", "[B, T, H K] with K even", q);
-  check_shape(k.sizes() == q.sizes(), kName, "k", "the shape of q", k);
-  check_shape(v.dim() == 3 && v.sizes().slice(0, 2) == q.sizes().slice(0, 2) && v.size(-1) % (2 * H) == 0, kName, "v",
-              "[B, T, H Kv] with B and T of q and Kv even", v);
-  check_shape(table.cos.size(0) == q.size(1) && 2 * table.cos.size(1) * H == q.size(2), kName, "table",
+void check_rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain,
+                            const Tensor& k_gain, const RopeTable& table, int64_t H) {
+  check_shape(q.dim() == 3 && q.size(-1) % (2 * H) == 0, kRotaryAttention, "q", "[B, T, H K] with K even", q);
+  check_shape(k.sizes() == q.sizes(), kRotaryAttention, "k", "the shape of q", k);
+  check_shape(v.dim() == 3 && v.sizes().slice(0, 2) == q.sizes().slice(0, 2) && v.size(-1) % (2 * H) == 0,
+              kRotaryAttention, "v", "[B, T, H Kv] with B and T of q and Kv even", v);
+  check_shape(table.cos.size(0) == q.size(1) && 2 * table.cos.size(1) * H == q.size(2), kRotaryAttention, "table",
               "[T, K/2] with T and K of q", table.cos);
   for (const Tensor& gain : {q_gain, k_gain}) {
-    check_shape(!gain.defined() || (gain.dim() == 1 && gain.size(0) * H == q.size(2)), kName, "gain", "[K]", gain);
+    check_shape(!gain.defined() || (gain.dim() == 1 && gain.size(0) * H == q.size(2)), kRotaryAttention, "gain", "[K]",
+                gain);
   }
 }
 
@@ -283,7 +284,7 @@ Tensor merge_heads(const Tensor& heads) {
 Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain, const Tensor& k_gain,
                         const RopeTable& table, const RotaryAttentionOptions& options) {
   const int64_t H = options.num_heads;
-  check_inputs(q, k, v, q_gain, k_gain, table, H);
+  check_rotary_attention(q, k, v, q_gain, k_gain, table, H);
   const bool one_kind = q_gain.defined() == k_gain.defined();
   if (!one_kind || q.size(1) > kLongestSequence || !fused_for({q, k, v, q_gain, k_gain, table.cos, table.sin})) {
     return composed(q, k, v, q_gain, k_gain, table, options);
@@ -301,8 +302,9 @@ Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   Call kept = call;  // the tables and numbers; tensors with gradients come back through autograd's own list
   kept.q = kept.k = kept.v = kept.q_gain = kept.k_gain = Tensor();
   const Tensor y = with_gradient(
-                       kName, {call.q, call.k, call.v, call.q_gain, call.k_gain}, [&] { return fused_forward(call); },
-                       [kept](const BackwardCall& back) { return fused_backward(back, kept); })
+                       kRotaryAttention, {call.q, call.k, call.v, call.q_gain, call.k_gain},
+                       [&] { return fused_attention_forward(call); },
+                       [kept](const BackwardCall& back) { return fused_attention_backward(back, kept); })
                        .front();
   return y.view({q.size(0), q.size(1), v.size(2)});
 }

@@ -13,13 +13,13 @@ namespace {
 
 using torch::Tensor;
 
-TensorList backward(const BackwardCall& call) {
+TensorList swiglu_backward(const BackwardCall& call) {
   const Tensor &gate = call.saved[0], &up = call.saved[1], &g = call.grads[0];
   return {at::silu_backward(g * up, gate), at::silu(gate).mul_(g)};
 }
 
 // gate and up are [rows, N] with any distance between rows.
-ForwardResult fused_forward(const Tensor& gate, const Tensor& up) {
+ForwardResult fused_swiglu_forward(const Tensor& gate, const Tensor& up) {
   const int64_t rows = gate.size(0), N = gate.size(1);
   Tensor y = at::empty({rows, N}, gate.options());
   const cpu::SwigluRows call{.N = N,
@@ -32,7 +32,7 @@ ForwardResult fused_forward(const Tensor& gate, const Tensor& up) {
   return {.outputs = {y}, .saved = {gate, up}};
 }
 
-TensorList fused_backward(const BackwardCall& call) {
+TensorList fused_swiglu_backward(const BackwardCall& call) {
   const Tensor &gate = call.saved[0], &up = call.saved[1], g = call.grads[0].contiguous();
   const int64_t rows = gate.size(0), N = gate.size(1);
   const TensorList grads = empty_like_slices({gate, up});
@@ -57,12 +57,13 @@ Tensor swiglu(const Tensor& gate, const Tensor& up) {
   if (gate.dim() >= 1 && fused_for({gate, up})) {
     const Tensor gate_rows = as_rows(gate), up_rows = as_rows(up);
     return with_gradient(
-               "swiglu", {gate_rows, up_rows}, [&] { return fused_forward(gate_rows, up_rows); }, fused_backward)
+               "swiglu", {gate_rows, up_rows}, [&] { return fused_swiglu_forward(gate_rows, up_rows); },
+               fused_swiglu_backward)
         .front()
         .view(gate.sizes());
   }
   const auto forward = [&] { return ForwardResult{.outputs = {at::silu(gate).mul_(up)}, .saved = {gate, up}}; };
-  return with_gradient("swiglu", {gate, up}, forward, backward).front();
+  return with_gradient("swiglu", {gate, up}, forward, swiglu_backward).front();
 }
 
 }  // namespace crope::ops
