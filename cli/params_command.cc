@@ -47,7 +47,7 @@ void print_json(std::span<const Row> rows) {
 std::string grouped(std::int64_t value) {
   std::string digits = std::to_string(value);
   for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3) {
-    digits.insert(static_cast<std::size_t>(place), ",");
+    digits.insert(static_cast<std::size_t>(place), 1, ',');
   }
   return digits;
 }

@@ -23,6 +23,7 @@ endif()
 if(NOT EXISTS "${PROJECT_BINARY_DIR}/torch_header.cc")
   file(WRITE "${PROJECT_BINARY_DIR}/torch_header.cc" "")
 endif()
+set_source_files_properties("${PROJECT_BINARY_DIR}/torch_header.cc" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 add_library(crope_torch_header STATIC "${PROJECT_BINARY_DIR}/torch_header.cc")
 target_link_libraries(crope_torch_header PRIVATE crope_flags crope_fmt crope_json crope_torch)
 target_precompile_headers(crope_torch_header PRIVATE
