@@ -151,7 +151,8 @@ bool DocumentSource::next(Piece& piece) {
 void DocumentSource::emit(Piece& piece, std::size_t size) {
   piece.starts_document = at_start_;
   if (begin_ == 0 && size == pending_.size()) {
-    piece.text = std::exchange(pending_, {});
+    piece.text.swap(pending_);  // the memory of the piece before serves the next document
+    pending_.clear();
   } else {
     piece.text.assign(pending_, begin_, size);
     begin_ += size;

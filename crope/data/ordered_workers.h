@@ -1,4 +1,4 @@
-// Work done by several threads whose results come back in the order in which it was given.
+// Work done in place by several threads that comes back in the order in which it was given.
 #pragma once
 
 #include <condition_variable>
@@ -15,11 +15,11 @@
 namespace crope::data {
 
 // push() and pop() are called by one thread. At most `depth` pieces of work are under way, which bounds the memory.
-template <typename Work, typename Result>
+template <typename Work>
 class OrderedWorkers {
  public:
   // `function` is called by several threads at once. REQUIRES: threads > 0, depth > 0.
-  OrderedWorkers(std::function<Result(Work&)> function, int threads, std::size_t depth)
+  OrderedWorkers(std::function<void(Work&)> function, int threads, std::size_t depth)
       : function_(std::move(function)), depth_(depth) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   }
@@ -52,20 +52,19 @@ class OrderedWorkers {
     work_came_.notify_one();
   }
 
-  // The result of the oldest work, or the exception that it threw. REQUIRES: not empty().
-  Result pop() {
+  // The oldest work, done, or the exception that it threw. REQUIRES: not empty().
+  Work pop() {
     const std::shared_ptr<Job> job = std::move(in_order_.front());
     in_order_.pop_front();
     std::unique_lock lock(mutex_);
     work_done_.wait(lock, [&] { return job->done; });
     if (job->error) std::rethrow_exception(job->error);
-    return std::move(job->result);
+    return std::move(job->work);
   }
 
  private:
   struct Job {
     Work work;
-    Result result;
     std::exception_ptr error;
     bool done = false;
   };
@@ -79,18 +78,17 @@ class OrderedWorkers {
       waiting_.pop_front();
       lock.unlock();
       try {
-        job->result = function_(job->work);
+        function_(job->work);
       } catch (...) {
         job->error = std::current_exception();
       }
-      job->work = Work();
       lock.lock();
       job->done = true;
       work_done_.notify_one();
     }
   }
 
-  std::function<Result(Work&)> function_;
+  std::function<void(Work&)> function_;
   std::size_t depth_;
   std::deque<std::shared_ptr<Job>> in_order_;  // of the calling thread alone
   std::mutex mutex_;

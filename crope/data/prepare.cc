@@ -26,18 +26,14 @@ namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{1} << 19;  // text that one thread encodes at a time
 
-struct SplitPiece {
-  Piece piece;
-  bool is_validation = false;
-};
-
-struct TextBatch {
-  std::vector<SplitPiece> pieces;
-  std::size_t bytes = 0;
-};
-
-struct EncodedBatch {
-  std::vector<std::int32_t> train, val;
+struct Batch {
+  struct Part {
+    std::size_t end;  // in text
+    bool starts_document, is_validation;
+  };
+  std::string text;
+  std::vector<Part> parts;
+  std::vector<std::int32_t> train, val;  // the tokens, once it is encoded
 };
 
 void check_options(const PrepareOptions& options) {
@@ -127,11 +123,12 @@ class Preparation {
 
   void run() {
     const int threads = resolve_thread_count(options_.threads);
-    OrderedWorkers<TextBatch, EncodedBatch> workers([this](TextBatch& batch) { return encode(batch); }, threads,
-                                                    2 * static_cast<std::size_t>(threads) + 2);
-    for (TextBatch batch = read_batch(); !batch.pieces.empty(); batch = read_batch()) {
-      if (workers.full()) write(workers.pop());
+    OrderedWorkers<Batch> workers([this](Batch& batch) { encode(batch); }, threads,
+                                  2 * static_cast<std::size_t>(threads) + 2);
+    Batch batch;
+    while (read(batch)) {
       workers.push(std::move(batch));
+      batch = workers.full() ? write(workers.pop()) : Batch();
       throw_if_interrupted();
       progress_.update(source_.consumed_bytes(),
                        format_count(static_cast<double>(train_.tokens() + val_.tokens())) + " tokens");
@@ -155,45 +152,48 @@ class Preparation {
   const SourceCounts& source_counts() const { return source_.counts(); }
 
  private:
-  TextBatch read_batch() {
-    TextBatch batch;
-    while (batch.bytes < kBatchBytes) {
-      SplitPiece next;
-      if (!source_.next(next.piece)) break;
+  // Fills the batch anew, in the memory that it has. False if there is no more text.
+  bool read(Batch& batch) {
+    batch.text.clear();
+    batch.parts.clear();
+    while (batch.text.size() < kBatchBytes && source_.next(piece_)) {
       // The first document stays in the training part, so that this is never empty.
-      if (next.piece.starts_document) {
-        is_validation_ = source_.counts().documents > 1 && goes_to_validation(next.piece.text, options_.val_fraction);
+      if (piece_.starts_document) {
+        is_validation_ = source_.counts().documents > 1 && goes_to_validation(piece_.text, options_.val_fraction);
       }
-      next.is_validation = is_validation_;
       SplitCounts& counts = is_validation_ ? val_counts_ : train_counts_;
-      counts.documents += next.piece.starts_document ? 1 : 0;
-      counts.bytes += next.piece.text.size();
-      batch.bytes += next.piece.text.size();
-      batch.pieces.push_back(std::move(next));
+      counts.documents += piece_.starts_document ? 1 : 0;
+      counts.bytes += piece_.text.size();
+      batch.text += piece_.text;
+      batch.parts.push_back({batch.text.size(), piece_.starts_document, is_validation_});
     }
+    return !batch.parts.empty();
+  }
+
+  void encode(Batch& batch) const {
+    batch.train.clear();
+    batch.val.clear();
+    std::size_t begin = 0;
+    for (const auto& [end, starts_document, is_validation] : batch.parts) {
+      std::vector<std::int32_t>& ids = is_validation ? batch.val : batch.train;
+      if (starts_document) ids.push_back(end_of_text_);
+      tokenizer_.encode_append(std::string_view(batch.text).substr(begin, end - begin), ids);
+      begin = end;
+    }
+  }
+
+  // Gives the batch back, to be filled again.
+  Batch write(Batch batch) {
+    train_.append(batch.train);
+    val_.append(batch.val);
     return batch;
-  }
-
-  EncodedBatch encode(const TextBatch& batch) const {
-    EncodedBatch tokens;
-    tokens.train.reserve(batch.bytes / 3);
-    for (const SplitPiece& part : batch.pieces) {
-      std::vector<std::int32_t>& ids = part.is_validation ? tokens.val : tokens.train;
-      if (part.piece.starts_document) ids.push_back(end_of_text_);
-      tokenizer_.encode_append(part.piece.text, ids);
-    }
-    return tokens;
-  }
-
-  void write(const EncodedBatch& tokens) {
-    train_.append(tokens.train);
-    val_.append(tokens.val);
   }
 
   const PrepareOptions& options_;
   const text::Tokenizer& tokenizer_;
   std::int32_t end_of_text_;
   DocumentSource source_;
+  Piece piece_;  // the last one read
   ShardSetWriter train_, val_;
   SplitCounts train_counts_, val_counts_;  // documents and bytes; tokens are counted where they are written
   bool is_validation_ = false;             // of the document at hand
@@ -205,12 +205,15 @@ class Preparation {
 bool goes_to_validation(std::string_view text, double val_fraction) {
   // Eight bytes at a time: this runs on the one thread that reads.
   std::uint64_t hash = text.size();
-  for (; !text.empty(); text.remove_prefix(std::min<std::size_t>(text.size(), 8))) {
+  const auto add = [&](const char* bytes, std::size_t count) {
     std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), std::min<std::size_t>(text.size(), 8));
+    std::memcpy(&word, bytes, count);
     hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
     hash ^= hash >> 32;
-  }
+  };
+  std::size_t i = 0;
+  for (; text.size() - i >= 8; i += 8) add(text.data() + i, 8);
+  if (i < text.size()) add(text.data() + i, text.size() - i);
   return RandomStream(hash, "validation split").uniform_at(0) < val_fraction;
 }
 

@@ -237,8 +237,17 @@ std::size_t valid_utf8_prefix(std::string_view text) {
   std::size_t i = 0;
   const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
   const auto continues = [&](std::size_t k) { return (byte(k) & 0xC0) == 0x80; };
+  const auto is_ascii = [&](std::size_t words) {
+    std::uint64_t all = 0;
+    for (std::size_t w = 0; w < words; ++w) all |= load(text.data() + i + 8 * w);
+    return (all & repeat(0x80)) == 0;
+  };
   while (i < text.size()) {
-    if (text.size() - i >= 8 && (load(text.data() + i) & repeat(0x80)) == 0) {
+    if (text.size() - i >= 32 && is_ascii(4)) {
+      i += 32;
+      continue;
+    }
+    if (text.size() - i >= 8 && is_ascii(1)) {
       i += 8;
       continue;
     }

@@ -8,12 +8,12 @@
 namespace crope::data {
 namespace {
 
-TEST(OrderedWorkers, ResultsComeInTheOrderOfTheWork) {
-  OrderedWorkers<int, int> workers(
+TEST(OrderedWorkers, WorkComesBackInItsOrder) {
+  OrderedWorkers<int> workers(
       [](int& work) {
         // Early work takes longest.
         std::this_thread::sleep_for(std::chrono::microseconds(work % 4 == 0 ? 2000 : 10));
-        return work * work;
+        work *= work;
       },
       4, 8);
   int given = 0, taken = 0;
@@ -26,10 +26,9 @@ TEST(OrderedWorkers, ResultsComeInTheOrderOfTheWork) {
 }
 
 TEST(OrderedWorkers, WhatAWorkerThrowsReachesTheCaller) {
-  OrderedWorkers<int, int> workers(
+  OrderedWorkers<int> workers(
       [](int& work) {
         if (work == 1) throw std::runtime_error("no");
-        return work;
       },
       2, 4);
   workers.push(0);
