@@ -120,7 +120,7 @@ void run(const ChatFlags& flags) {
   infer::GenerationRequest request{
       .max_tokens = flags.generation.max_tokens, .sampling = sampling, .stop = flags.generation.stop};
   request.stop.push_back("\nUser:");
-  if (!flags.generation.ignore_eos) request.end_token = model.end_token;
+  if (!flags.generation.ignore_eos) request.end_tokens = model.end_tokens;
 
   const bool is_terminal = ::isatty(STDIN_FILENO) != 0;
   if (is_terminal) fmt::print(stderr, "/reset forgets the conversation, /quit ends it, Ctrl-C stops an answer\n");

@@ -106,7 +106,7 @@ void run(const GenerateFlags& flags) {
                                      .sampling = sampling,
                                      .stop = flags.generation.stop};
     request.sampling.seed += static_cast<std::uint64_t>(i);
-    if (!flags.generation.ignore_eos) request.end_token = model.end_token;
+    if (!flags.generation.ignore_eos) request.end_tokens = model.end_tokens;
     requests.push_back(std::move(request));
   }
 

@@ -12,13 +12,23 @@
 namespace crope::cli {
 namespace {
 
-// An id that config.json names beside the fields of the model, as imported models have them.
-std::optional<std::int32_t> configured_token(const model::ModelConfig& config, const char* key) {
+// The ids that config.json names beside the fields of the model, one or a list, as imported models have them. What is
+// no token of the model is left out.
+std::vector<std::int32_t> configured_tokens(const model::ModelConfig& config, const char* key) {
+  std::vector<std::int32_t> ids;
+  const auto add = [&](const Json& value) {
+    if (!value.is_number_integer()) return;
+    const auto id = value.get<std::int64_t>();
+    if (id >= 0 && id < config.vocab_size) ids.push_back(static_cast<std::int32_t>(id));
+  };
   const auto place = config.other_keys.find(key);
-  if (place == config.other_keys.end() || !place->is_number_integer()) return std::nullopt;
-  const auto id = place->get<std::int64_t>();
-  if (id < 0 || id >= config.vocab_size) return std::nullopt;
-  return static_cast<std::int32_t>(id);
+  if (place == config.other_keys.end()) return ids;
+  if (!place->is_array()) {
+    add(*place);
+  } else {
+    for (const Json& value : *place) add(value);
+  }
+  return ids;
 }
 
 torch::ScalarType weight_type(const std::string& name) {
@@ -86,10 +96,10 @@ GenerationModel load_generation_model(const GenerationFlags& flags, Log& log) {
     }
   }
   const auto end_of_text = result.tokenizer ? result.tokenizer->end_of_text() : std::nullopt;
-  result.end_token = configured_token(config, "eos_token_id");
-  if (!result.end_token) result.end_token = end_of_text;
-  result.begin_token = configured_token(config, "bos_token_id");
-  if (!result.begin_token) result.begin_token = end_of_text;
+  result.end_tokens = configured_tokens(config, "eos_token_id");
+  if (result.end_tokens.empty() && end_of_text) result.end_tokens = {*end_of_text};
+  const std::vector<std::int32_t> begin_tokens = configured_tokens(config, "bos_token_id");
+  result.begin_token = begin_tokens.empty() ? end_of_text : begin_tokens.front();
   result.model = model::load_model(dir, log, torch::TensorOptions(type));
   return result;
 }

@@ -34,7 +34,7 @@ infer::SamplingOptions sampling_of(const GenerationFlags& flags);
 struct GenerationModel {
   model::Transformer model;
   std::optional<text::Tokenizer> tokenizer;
-  std::optional<std::int32_t> end_token;    // of a document, by tokenizer or config.json
+  std::vector<std::int32_t> end_tokens;     // of a document, by config.json, which may name several, or tokenizer
   std::optional<std::int32_t> begin_token;  // likewise
 
   // Throws UsageError unless there is a tokenizer.

@@ -90,7 +90,7 @@ void run(const ServeFlags& flags) {
   GenerationModel loaded = load_generation_model(flags.generation, log);
   const serve::LoadedModel model{.model = std::move(loaded.model),
                                  .tokenizer = std::move(loaded.tokenizer),
-                                 .end_token = loaded.end_token,
+                                 .end_tokens = std::move(loaded.end_tokens),
                                  .begin_token = loaded.begin_token,
                                  .dir = flags.generation.dir,
                                  .precision = flags.generation.weights};

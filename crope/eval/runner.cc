@@ -261,8 +261,10 @@ class Runner {
     }
     request.max_tokens = new_tokens;
     request.stop = task.stop;
-    request.end_token = tokenizer_.end_of_text();
-    if (request.end_token) request.stop.emplace_back(tokenizer_.token_bytes(*request.end_token));
+    if (const auto end = tokenizer_.end_of_text()) {
+      request.end_tokens = {*end};
+      request.stop.emplace_back(tokenizer_.token_bytes(*end));
+    }
     return request;
   }
 

@@ -244,7 +244,7 @@ TokenEvent Engine::take_token(Sequence& sequence, std::span<float> logits) {
   sequence.ids.push_back(event.id);
   ++statistics_.new_tokens;
   const std::int64_t made = static_cast<std::int64_t>(sequence.ids.size()) - sequence.prompt_size();
-  if (sequence.request.end_token == event.id) {
+  if (std::ranges::find(sequence.request.end_tokens, event.id) != sequence.request.end_tokens.end()) {
     event.finish = FinishReason::end_token;
   } else if (made >= sequence.request.max_tokens) {
     event.finish = FinishReason::length;

@@ -24,7 +24,7 @@ enum class FinishReason {
   stop,       // a stop string came
   length,     // max_tokens
   window,     // max_seq_len tokens have been read: the model has no place for another
-  end_token,  // the end token came
+  end_token,  // one of the end tokens came
 };
 
 const char* finish_reason_name(FinishReason reason);
@@ -33,7 +33,7 @@ struct SequenceRequest {
   std::vector<std::int32_t> prompt;
   std::int64_t max_tokens = 0;  // at least 1, or 0 to score the prompt alone
   SamplingOptions sampling;
-  std::optional<std::int32_t> end_token;
+  std::vector<std::int32_t> end_tokens;  // each of them ends the sequence
   // Also report the log-probability of each token, and this many of the most likely ones. Below 0: neither.
   std::int64_t top_log_probabilities = -1;
   // Also report those of the prompt. Then a prompt that nothing follows (max_tokens 0) may have one token more than the

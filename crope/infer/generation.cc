@@ -45,7 +45,7 @@ void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const 
     const std::int64_t number = engine.admit({.prompt = request.prompt,
                                               .max_tokens = request.max_tokens,
                                               .sampling = request.sampling,
-                                              .end_token = request.end_token});
+                                              .end_tokens = request.end_tokens});
     running.emplace(number, Running{next++, std::move(stream), {}});
   };
   const auto end = [&](std::map<std::int64_t, Running>::iterator place, FinishReason finish) {

@@ -18,9 +18,9 @@ namespace crope::infer {
 struct GenerationRequest {
   std::vector<std::int32_t> prompt;  // not empty, at most max_seq_len tokens
   std::int64_t max_tokens = 0;
-  SamplingOptions sampling;            // greedy unless set
-  std::vector<std::string> stop = {};  // the text ends before the first of these
-  std::optional<std::int32_t> end_token = {};
+  SamplingOptions sampling;                   // greedy unless set
+  std::vector<std::string> stop = {};         // the text ends before the first of these
+  std::vector<std::int32_t> end_tokens = {};  // each of them ends the text
 };
 
 struct Generation {

@@ -165,12 +165,13 @@ HttpResponse Api::tokenizer_info(const HttpRequest&) {
   const auto name = [&](std::optional<std::int32_t> id) {
     return id && *id < tokenizer()->vocab_size() ? Json(tokenizer()->token_bytes(*id)) : Json();
   };
+  const auto end_token = model_.end_tokens.empty() ? std::nullopt : std::optional(model_.end_tokens.front());
   return json_response({{"tokenizer_class", "ByteLevelBPE"},
                         {"vocab_size", tokenizer()->vocab_size()},
                         {"model_max_length", model_.model.config.max_seq_len},
-                        {"eos_token", name(model_.end_token)},
+                        {"eos_token", name(end_token)},
                         {"bos_token", name(model_.begin_token)},
-                        {"pad_token", name(model_.end_token)},
+                        {"pad_token", name(end_token)},
                         {"chat_template", kJinjaChatTemplate}});
 }
 
@@ -240,7 +241,7 @@ HttpResponse Api::complete(const HttpRequest& http, const CompletionRequest& req
                 .has_logprobs = request.logprobs >= 0,
                 .has_token_ids = request.return_token_ids,
                 .tokenizer = tokenizer()},
-      .run = CompletionRun(inference_, request, tokenizer(), model_.end_token),
+      .run = CompletionRun(inference_, request, tokenizer(), model_.end_tokens),
       .begin = begin,
       .deadline = begin + options_.request_time});
   if (!request.stream) return whole_answer(http, *progress);

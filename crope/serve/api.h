@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "crope/model/transformer.h"
 #include "crope/serve/api_key.h"
@@ -22,7 +23,7 @@ namespace crope::serve {
 struct LoadedModel {
   model::Transformer model;
   std::optional<text::Tokenizer> tokenizer;
-  std::optional<std::int32_t> end_token;
+  std::vector<std::int32_t> end_tokens;  // each of them ends a text; the first is the one that is named
   std::optional<std::int32_t> begin_token;
   std::filesystem::path dir;  // as the user named it: a model or a run
   std::string precision = "fp32";

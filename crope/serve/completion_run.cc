@@ -22,7 +22,7 @@ std::int64_t room(const CompletionRequest& request, const Prompt& prompt, std::i
 }  // namespace
 
 CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest& request,
-                             const text::Tokenizer* tokenizer, std::optional<std::int32_t> end_token)
+                             const text::Tokenizer* tokenizer, std::span<const std::int32_t> end_tokens)
     : request_(request), tokenizer_(tokenizer) {
   std::vector<infer::SequenceRequest> sequences;
   for (const Prompt& prompt : request_.prompts) {
@@ -39,7 +39,7 @@ CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest
       }
       infer::SequenceRequest sequence{.prompt = prompt.ids, .max_tokens = max_tokens, .sampling = request_.sampling};
       sequence.sampling.seed += static_cast<std::uint64_t>(i);
-      if (!request_.ignore_eos) sequence.end_token = end_token;
+      if (!request_.ignore_eos) sequence.end_tokens.assign(end_tokens.begin(), end_tokens.end());
       sequence.top_log_probabilities = request_.logprobs;
       sequence.scores_prompt = scores_prompt(request_) && prompt.ids.size() > 1;
       sequences.push_back(std::move(sequence));

@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <memory>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "crope/infer/generation.h"
@@ -19,7 +19,7 @@ class CompletionRun {
  public:
   // Submits the request. `tokenizer` may be null. Throws as InferenceThread::submit does.
   CompletionRun(InferenceThread& inference, const CompletionRequest& request, const text::Tokenizer* tokenizer,
-                std::optional<std::int32_t> end_token);
+                std::span<const std::int32_t> end_tokens);
 
   // What has come since the last call: waits for something until `until`. Pieces of one choice come in their order,
   // the last has a finish reason. A piece may have no text: a token that waits for the rest of its character, or may

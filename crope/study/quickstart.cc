@@ -20,11 +20,15 @@ Sample make_sample(const Outcome& outcome, Log& log) {
   const text::Tokenizer tokenizer = text::Tokenizer::load(dir);
   const model::Transformer model = model::load_model(dir, log);
   std::vector<std::int32_t> prompt;
-  if (const auto end_of_text = tokenizer.end_of_text()) prompt.push_back(*end_of_text);
+  std::vector<std::int32_t> ends;
+  if (const auto end_of_text = tokenizer.end_of_text()) {
+    prompt.push_back(*end_of_text);
+    ends.push_back(*end_of_text);
+  }
   tokenizer.encode_append(kPrompt, prompt);
   Sample sample{.variant = outcome.variant, .prompt = kPrompt, .text = {}};
   const infer::GenerationRequest request{
-      .prompt = prompt, .max_tokens = kSampleTokens, .sampling = {}, .stop = {}, .end_token = tokenizer.end_of_text()};
+      .prompt = prompt, .max_tokens = kSampleTokens, .sampling = {}, .stop = {}, .end_tokens = ends};
   infer::generate(model, &tokenizer, std::span(&request, 1), {},
                   {.on_done = [&](std::size_t, const infer::Generation& done) { sample.text = done.text; }});
   return sample;

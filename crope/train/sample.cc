@@ -12,10 +12,10 @@ std::string sample_line(const model::Transformer& model, const text::Tokenizer& 
                         std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   const auto begin = tokenizer.end_of_text();
-  const infer::GenerationRequest request{.prompt = {begin.value_or(0)},
-                                         .max_tokens = std::min(tokens, model.config.max_seq_len - 1),
-                                         .sampling = {.temperature = 0.8, .top_k = 50, .seed = seed},
-                                         .end_token = begin};
+  infer::GenerationRequest request{.prompt = {begin.value_or(0)},
+                                   .max_tokens = std::min(tokens, model.config.max_seq_len - 1),
+                                   .sampling = {.temperature = 0.8, .top_k = 50, .seed = seed}};
+  if (begin) request.end_tokens = {*begin};
   std::string line;
   infer::generate(model, &tokenizer, std::span(&request, 1), {},
                   {.on_done = [&](std::size_t, const infer::Generation& done) { line = done.text; }});

@@ -40,10 +40,14 @@ TEST(ImportCommand, GenerationEndsWhereTheModelSays) {
   };
   const Json open_ended = generate(model);
   EXPECT_EQ(open_ended["finish_reason"], "length");
-  config["eos_token_id"] = open_ended["ids"][0];
-  const Json ended = generate(model + "2");
-  EXPECT_EQ(ended["finish_reason"], "end_token");
-  EXPECT_EQ(ended["ids"].size(), 1u);
+  const std::int32_t first = open_ended["ids"][0];
+  int number = 2;
+  for (const Json& ends : {Json(first), Json({first == 4 ? 5 : 4, first}), Json({-1, 1 << 30, first})}) {
+    config["eos_token_id"] = ends;
+    const Json ended = generate(model + std::to_string(number++));
+    EXPECT_EQ(ended["finish_reason"], "end_token") << ends;
+    EXPECT_EQ(ended["ids"].size(), 1u) << ends;
+  }
 }
 
 TEST(ImportCommand, RefusesOtherFamiliesAndDamage) {

@@ -123,18 +123,19 @@ TEST(Engine, ReasonsToEnd) {
   const model::Transformer model = small_model(model::Variant::rope, 24);
   const Ids prompt = draw_ids(1, 10);
   const Ids greedy = expected_greedy(model, prompt, 15);
-  const auto result = [&](std::int64_t max_tokens, std::optional<std::int32_t> end_token) {
+  const auto result = [&](std::int64_t max_tokens, std::vector<std::int32_t> end_tokens) {
     Engine engine(model, {});
-    const std::int64_t number = engine.admit({.prompt = prompt, .max_tokens = max_tokens, .end_token = end_token});
+    const std::int64_t number =
+        engine.admit({.prompt = prompt, .max_tokens = max_tokens, .end_tokens = std::move(end_tokens)});
     return run(engine)[number];
   };
-  EXPECT_EQ(result(5, std::nullopt).finish, FinishReason::length);
-  EXPECT_EQ(result(5, std::nullopt).ids.size(), 5u);
+  EXPECT_EQ(result(5, {}).finish, FinishReason::length);
+  EXPECT_EQ(result(5, {}).ids.size(), 5u);
   // 24 tokens can be read, and the last of them predicts one more.
-  EXPECT_EQ(result(100, std::nullopt).finish, FinishReason::window);
-  EXPECT_EQ(result(100, std::nullopt).ids, greedy);
-  EXPECT_EQ(result(15, std::nullopt).finish, FinishReason::length);
-  const Result ended = result(100, greedy[3]);
+  EXPECT_EQ(result(100, {}).finish, FinishReason::window);
+  EXPECT_EQ(result(100, {}).ids, greedy);
+  EXPECT_EQ(result(15, {}).finish, FinishReason::length);
+  const Result ended = result(100, {greedy[3]});
   EXPECT_EQ(ended.finish, FinishReason::end_token);
   EXPECT_EQ(ended.ids.back(), greedy[3]);
   EXPECT_LE(ended.ids.size(), 4u);

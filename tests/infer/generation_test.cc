@@ -106,7 +106,7 @@ TEST(Generation, TheEndTokenEnds) {
   const model::Transformer model = byte_model();
   GenerationRequest request{.prompt = {1, 2, 3}, .max_tokens = 10};
   const Ids ids = run(model, nullptr, {request})[0].ids;
-  request.end_token = ids[4];
+  request.end_tokens = {300, ids[4]};
   const Generation ended = run(model, nullptr, {request})[0];
   EXPECT_EQ(ended.finish, FinishReason::end_token);
   EXPECT_EQ(ended.ids.back(), ids[4]);

@@ -74,7 +74,7 @@ TEST(Api, CompletionsAreThoseOfGenerate) {
         generated(model, {.prompt = prompt,
                           .max_tokens = 20,
                           .sampling = {.temperature = temperature, .top_k = 50, .seed = 3},
-                          .end_token = 0});
+                          .end_tokens = {0}});
     const Json body = {{"prompt", "hello the"}, {"max_tokens", 20}, {"temperature", temperature},
                        {"top_k", 50},           {"seed", 3},        {"return_token_ids", true}};
     const auto [status, json] = post(api, "/v1/completions", body);
@@ -103,7 +103,7 @@ TEST(Api, EchoHasAnEntryForEachTokenAndOneMore) {
   // The most likely token behind the prompt ends a text.
   const infer::Generation next = generated(model, {.prompt = ids, .max_tokens = 1});
   for (const bool ends : {false, true}) {
-    model.end_token = ends ? next.ids[0] : 0;
+    model.end_tokens = {ends ? next.ids[0] : 0};
     Api api(model, {});
     const Json body = {{"prompt", {ids, ids}},     {"max_tokens", 1}, {"logprobs", 1}, {"echo", true},
                        {"temperature", 0}, {"seed", 1234}};
@@ -177,7 +177,7 @@ TEST(Api, SeveralAnswersHaveSeedsOfTheirOwnAndShareThePrompt) {
   ASSERT_EQ(json["choices"].size(), 3u);
   for (std::uint64_t i = 0; i < 3; ++i) {
     const infer::Generation expected =
-        generated(model, {.prompt = prompt, .max_tokens = 10, .sampling = {.temperature = 1, .seed = 5 + i}, .end_token = 0});
+        generated(model, {.prompt = prompt, .max_tokens = 10, .sampling = {.temperature = 1, .seed = 5 + i}, .end_tokens = {0}});
     EXPECT_EQ(json["choices"][i]["index"], i);
     EXPECT_EQ(json["choices"][i]["token_ids"], Json(expected.ids));
   }
@@ -236,7 +236,7 @@ TEST(Api, Chat) {
       generated(model, {.prompt = model.tokenizer->encode("User: hello\nAssistant:"),
                         .max_tokens = 12,
                         .stop = {std::string(kChatStop)},
-                        .end_token = 0});
+                        .end_tokens = {0}});
   const std::string text = expected.text.starts_with(' ') ? expected.text.substr(1) : expected.text;
   EXPECT_EQ(json["choices"][0]["message"]["content"], text);
   std::string streamed;

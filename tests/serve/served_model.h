@@ -18,7 +18,7 @@ inline serve::LoadedModel served_model(std::int64_t window = 64, double embeddin
                                   .variant = model::Variant::crope_qk};
   return {.model = model::make_random_transformer(config, {.seed = 5, .embedding_std = embedding_std}),
           .tokenizer = text::Tokenizer(text::small_vocabulary()),
-          .end_token = 0,
+          .end_tokens = {0},
           .begin_token = 0,
           .dir = "no_such_run"};
 }
