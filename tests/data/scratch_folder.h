@@ -1,4 +1,4 @@
-// A folder of its own for each test, removed afterwards.
+// A fixture with a folder of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,18 +7,12 @@
 #include <fstream>
 #include <string>
 
+#include "tests/temporary_folder.h"
+
 namespace crope::data {
 
 class ScratchFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(testing::TempDir()) / (std::string(test->test_suite_name()) + "_" + test->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // The full name of a new file with this content.
   std::string put(const std::string& name, const std::string& bytes) {
     const std::filesystem::path path = folder_ / name;
@@ -28,7 +22,11 @@ class ScratchFolder : public testing::Test {
     return path.string();
   }
 
-  std::filesystem::path folder_;
+ private:
+  const test::TemporaryFolder temporary_;
+
+ protected:
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 }  // namespace crope::data
