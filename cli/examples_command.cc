@@ -2,10 +2,12 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
 #include "crope/base/error.h"
+#include "crope/base/file.h"
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
 #include "crope/study/examples.h"
@@ -58,6 +60,11 @@ void run(ExamplesFlags flags) {
   flags.options.toy.seeds.clear();
   for (std::int64_t seed = 0; seed < flags.seeds; ++seed)
     flags.options.toy.seeds.push_back(static_cast<std::uint64_t>(seed));
+  if (!flags.out.empty()) {
+    // Where nothing can be written is told before the work, not after it.
+    make_folder(flags.out);
+    const AtomicFile first(std::filesystem::path(flags.out) / "examples.json");
+  }
   const study::Examples examples = study::make_examples(flags.options, log);
   if (!flags.out.empty()) study::write_examples(examples, flags.out);
   if (flags.json) {

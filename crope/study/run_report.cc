@@ -1,6 +1,7 @@
 #include "crope/study/run_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -58,6 +59,21 @@ std::vector<report::ParameterBar> count_runs(const std::vector<RunData>& runs, L
   return bars;
 }
 
+// What is missing, a paragraph each, with all the runs in which it is.
+std::string all_notes(const std::vector<RunData>& runs) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;  // and where
+  for (const RunData& run : runs) {
+    for (const std::string& note : run.notes) {
+      auto found = std::ranges::find(notes, note, [](const auto& entry) { return entry.first; });
+      if (found == notes.end()) found = notes.insert(notes.end(), {note, {}});
+      found->second.push_back(fmt::format("`{}`", run.dir.string()));
+    }
+  }
+  std::string text;
+  for (const auto& [note, where] : notes) text += fmt::format("{}: {}.\n\n", fmt::join(where, ", "), note);
+  return text;
+}
+
 Section overview_section(const std::vector<RunData>& runs, const std::vector<report::ParameterBar>& bars) {
   report::Table table{.columns = {"run", "parameters", "steps", "tokens", "training loss", "validation loss"}};
   for (const report::Benchmark& benchmark : report::kBenchmarks) {
@@ -86,10 +102,7 @@ Section overview_section(const std::vector<RunData>& runs, const std::vector<rep
       "Training loss is the mean of the last 200 steps, validation loss the last one measured; benchmarks with their "
       "standard errors.";
   Section section{.id = "overview", .title = "Overview", .blocks = {table}};
-  std::string notes;
-  for (const RunData& run : runs) {
-    for (const std::string& note : run.notes) notes += fmt::format("`{}`: {}.\n\n", run.dir.string(), note);
-  }
+  const std::string notes = all_notes(runs);
   if (!notes.empty()) section.blocks.emplace_back(report::Prose{"Left out:\n\n" + notes});
   return section;
 }

@@ -46,6 +46,16 @@ TEST(ExamplesCommand, BadFlagsAreUsageErrors) {
   EXPECT_EQ(run_program("examples --seeds 0").status, 2);
 }
 
+TEST(ExamplesCommand, AFolderThatCannotBeMadeIsToldBeforeTheWork) {
+  const test::TemporaryFolder folder;
+  write_json(folder / "file", Json::object());
+  const auto result = run_program("examples --skip-training --max-width 16 --out " + (folder / "file/out").string());
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("cannot create the folder"), std::string::npos) << result.err;
+  // The first thing said: nothing was computed before it.
+  EXPECT_EQ(result.err.find("error"), 0u) << result.err;
+}
+
 TEST(AnalyzeCommand, TiedProjectionsHaveNoReflections) {
   const auto result = run_program("analyze " + golden_model("crope_all") + " --json");
   ASSERT_EQ(result.status, 0) << result.err;

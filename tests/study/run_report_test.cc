@@ -63,6 +63,20 @@ TEST(RunReport, MissingPartsAreLeftOutWithAWord) {
   EXPECT_NE(html.find("no validation losses"), std::string::npos);
 }
 
+TEST(RunReport, WhatSeveralRunsLackIsSaidOnce) {
+  const test::TemporaryFolder folder;
+  const auto first = make_run(folder / "a", {.evaluated = false});
+  const auto second = make_run(folder / "b", {.evaluated = false});
+  Log silent(nullptr);
+  const std::string html = read_file(write_report({first, second}, folder / "out", {.examples = false}, silent));
+  const std::string note = "there is no results.json";
+  const std::size_t place = html.find(note);
+  ASSERT_NE(place, std::string::npos);
+  EXPECT_EQ(html.find(note, place + 1), std::string::npos);
+  const std::string before = html.substr(html.rfind("<p>", place), place - html.rfind("<p>", place));
+  for (const auto& run : {first, second}) EXPECT_NE(before.find(run.string()), std::string::npos) << before;
+}
+
 TEST(RunReport, BadRunsAreRefused) {
   const test::TemporaryFolder folder;
   Log silent(nullptr);
