@@ -321,17 +321,28 @@ Tensor Decoder::append(std::span<const Chunk> chunks) {
 }
 
 Tensor Decoder::logits(std::span<const std::int64_t> rows) {
+  Tensor whole;
+  for_logit_panels(rows, config().vocab_size, [&](std::int64_t, const Tensor& panel) { whole = panel; });
+  return whole;
+}
+
+void Decoder::for_logit_panels(std::span<const std::int64_t> rows, std::int64_t columns,
+                               const std::function<void(std::int64_t, const Tensor&)>& on_panel) {
   const at::NoGradGuard no_grad;
   State& state = *state_;
   const auto count = static_cast<std::int64_t>(rows.size());
   state.normed.resize(count, state.config.d_model);
-  state.logits.resize(count, state.config.vocab_size, /*gap=*/0);
   for_rows(count, [&](std::int64_t r) {
     ops::cpu::normalise_row(state.hidden.row(rows[static_cast<std::size_t>(r)]), data_of(state.norm),
                             static_cast<float>(state.config.norm_eps), state.config.d_model, state.normed.row(r));
   });
-  multiply(state.output, state.normed, state.logits, count, Output::overwrite);
-  return state.logits.tensor();
+  for (std::int64_t first = 0; first < state.config.vocab_size; first += columns) {
+    const std::int64_t width = std::min(columns, state.config.vocab_size - first);
+    state.logits.resize(count, width, /*gap=*/0);
+    multiply(linear_map(state.output.weight.narrow(0, first, width)), state.normed, state.logits, count,
+             Output::overwrite);
+    on_panel(first, state.logits.tensor());
+  }
 }
 
 }  // namespace crope::infer

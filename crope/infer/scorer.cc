@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "crope/base/error.h"
@@ -15,14 +16,16 @@
 namespace crope::infer {
 namespace {
 
-// Rows of logits that are held at once.
-constexpr std::size_t kLogitRows = 256;
+// Logits that are held at once. The weights are read, and laid out for the product, once for so many rows.
+constexpr std::size_t kLogitRows = 1024;
+constexpr std::int64_t kLogitColumns = 6288;  // an eighth of GPT-2's vocabulary; rows are no power of two apart
 
 // `id` is predicted at `position` of the input, for a request.
 struct Target {
   std::int64_t position;
   std::int32_t id;
   std::size_t request;
+  float logit = 0;
 };
 
 // A node of the tree while it is worked on.
@@ -40,6 +43,17 @@ std::vector<std::int32_t> input_of(const ScoreRequest& request, std::int64_t win
   const auto excess = static_cast<std::ptrdiff_t>(ids.size()) - window;
   if (excess > 0) ids.erase(ids.begin(), ids.begin() + excess);
   return ids;
+}
+
+// Takes up what is known of further logits of a row, which begin at `first`.
+void merge(const ops::cpu::RowMaximum& further, std::int64_t first, ops::cpu::RowMaximum& row) {
+  const double high = std::max(row.log_sum_exp, further.log_sum_exp);
+  row.log_sum_exp =
+      first == 0 ? further.log_sum_exp
+                 : high + std::log(std::exp(row.log_sum_exp - high) + std::exp(further.log_sum_exp - high));
+  if (first > 0 && !(further.value > row.value)) return;
+  row.index = first + further.index;
+  row.value = further.value;
 }
 
 void check_request(std::size_t index, const ScoreRequest& request, const model::ModelConfig& config) {
@@ -95,8 +109,8 @@ class Scorer {
   // Row `row` of the batch predicts for targets [begin, end) of a node.
   struct Prediction {
     std::int64_t row;
-    const Target* begin;
-    const Target* end;
+    Target* begin;
+    Target* end;
   };
 
   void assign_targets(std::size_t request, const std::vector<std::int32_t>& continuation) {
@@ -153,7 +167,7 @@ class Scorer {
   void add_scores(const std::vector<Piece>& pieces) {
     std::vector<Prediction> predictions;
     for (const Piece& piece : pieces) {
-      const std::vector<Target>& targets = work_[piece.node].targets;
+      std::vector<Target>& targets = work_[piece.node].targets;
       for (std::size_t i = 0; i < targets.size();) {
         std::size_t next = i + 1;
         while (next < targets.size() && targets[next].position == targets[i].position) ++next;
@@ -168,25 +182,31 @@ class Scorer {
       const std::size_t end = std::min(predictions.size(), begin + kLogitRows);
       rows.clear();
       for (std::size_t i = begin; i < end; ++i) rows.push_back(predictions[i].row);
-      const at::Tensor logits = decoder_.logits(rows);
-      add_predictions(std::span(predictions).subspan(begin, end - begin), logits);
+      add_predictions(std::span(predictions).subspan(begin, end - begin), rows);
     }
   }
 
   // The scores of a row are summed in the order of positions, by one thread.
-  void add_predictions(std::span<const Prediction> predictions, const at::Tensor& logits) {
-    const std::int64_t V = logits.size(1);
-    const auto* data = logits.const_data_ptr<float>();
-    std::vector<ops::cpu::RowMaximum> rows(predictions.size());
-    at::parallel_for(0, static_cast<std::int64_t>(rows.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r)
-        rows[static_cast<std::size_t>(r)] = ops::cpu::row_maximum(data + r * V, V);
+  void add_predictions(std::span<const Prediction> predictions, std::span<const std::int64_t> rows) {
+    std::vector<ops::cpu::RowMaximum> maxima(predictions.size());
+    decoder_.for_logit_panels(rows, kLogitColumns, [&](std::int64_t first, const at::Tensor& logits) {
+      const std::int64_t width = logits.size(1);
+      const auto* data = logits.const_data_ptr<float>();
+      at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          const auto place = static_cast<std::size_t>(r);
+          merge(ops::cpu::row_maximum(data + r * width, width), first, maxima[place]);
+          for (Target* target = predictions[place].begin; target != predictions[place].end; ++target) {
+            if (target->id >= first && target->id < first + width) target->logit = data[r * width + target->id - first];
+          }
+        }
+      });
     });
-    for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t r = 0; r < maxima.size(); ++r) {
       for (const Target* target = predictions[r].begin; target != predictions[r].end; ++target) {
         Score& score = scores_[target->request];
-        score.log_likelihood += data[static_cast<std::int64_t>(r) * V + target->id] - rows[r].log_sum_exp;
-        score.is_greedy = score.is_greedy && rows[r].index == target->id;
+        score.log_likelihood += target->logit - maxima[r].log_sum_exp;
+        score.is_greedy = score.is_greedy && maxima[r].index == target->id;
       }
     }
   }
