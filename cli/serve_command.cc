@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -83,20 +84,35 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
           .connections = limits};
 }
 
+struct Served {
+  serve::LoadedModel model;
+  serve::Api api;
+
+  Served(GenerationModel loaded, const ServeFlags& flags)
+      : model{.model = std::move(loaded.model),
+              .tokenizer = std::move(loaded.tokenizer),
+              .end_tokens = std::move(loaded.end_tokens),
+              .begin_token = loaded.begin_token,
+              .dir = flags.generation.dir,
+              .precision = flags.generation.weights},
+        api(model, api_options(flags, model.model.config)) {}
+};
+
+// In a thread that ends: OpenMP holds workers ready for every thread that has used them, and as soon as there are more
+// of them than processors, all sleep between two pieces of work instead of waiting actively.
+std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
+  return std::async(std::launch::async, [&] {
+           return std::make_unique<Served>(load_generation_model(flags.generation, log), flags);
+         }).get();
+}
+
 void run(const ServeFlags& flags) {
   Log log(stderr);
   in_range("--drain-seconds", flags.drain_seconds, 0, 1 << 20);
   const serve::HttpOptions http = http_options(flags);
-  GenerationModel loaded = load_generation_model(flags.generation, log);
-  const serve::LoadedModel model{.model = std::move(loaded.model),
-                                 .tokenizer = std::move(loaded.tokenizer),
-                                 .end_tokens = std::move(loaded.end_tokens),
-                                 .begin_token = loaded.begin_token,
-                                 .dir = flags.generation.dir,
-                                 .precision = flags.generation.weights};
+  const std::unique_ptr<Served> served = load(flags, log);
   const InterruptScope interrupts;
-  serve::Api api(model, api_options(flags, model.model.config));
-  serve::HttpServer server(api, http);
+  serve::HttpServer server(served->api, http);
   const bool is_any = flags.host == "0.0.0.0" || flags.host == "::";
   log.info(fmt::format("serving {} at http://{}:{}/ (Ctrl-C ends)", flags.generation.dir,
                        is_any ? "127.0.0.1" : flags.host, server.port()));

@@ -147,7 +147,12 @@ HttpResponse Api::metrics(const HttpRequest&) {
 }
 
 HttpResponse Api::description(const HttpRequest&) {
-  return json_response(openapi_description(model_.model.config, options_.key.has_value()));
+  const model::ModelConfig& config = model_.model.config;
+  return json_response(
+      openapi_description({.config = config,
+                           .tokenizer_size = tokenizer() == nullptr ? config.vocab_size : tokenizer()->vocab_size(),
+                           .max_choices = options_.max_choices,
+                           .needs_key = options_.key.has_value()}));
 }
 
 HttpResponse Api::models(const HttpRequest&) {

@@ -16,16 +16,16 @@ namespace {
 
 using torch::Tensor;
 
-// A whole number of the body, from 0 to `count` - 1.
+// Whether it is a whole number from 0 to `count` - 1, however it is written.
+bool is_index(const Json& json, std::int64_t count) {
+  if (!json.is_number() || json < 0 || json >= count) return false;
+  return json.is_number_integer() || std::trunc(json.get<double>()) == json.get<double>();
+}
+
 std::int64_t index_field(const Json& body, const char* name, std::int64_t count) {
   const auto found = body.find(name);
-  if (found == body.end() || !found->is_number_integer()) {
+  if (found == body.end() || !is_index(*found, count)) {
     throw UsageError(fmt::format("'{}': expected a whole number from 0 to {}", name, count - 1));
-  }
-  const bool too_large =
-      found->is_number_unsigned() && found->get<std::uint64_t>() >= static_cast<std::uint64_t>(count);
-  if (too_large || found->get<std::int64_t>() < 0) {
-    throw UsageError(fmt::format("'{}': expected 0 to {}, got {}", name, count - 1, found->dump()));
   }
   return found->get<std::int64_t>();
 }
@@ -34,7 +34,7 @@ std::vector<std::int32_t> id_list(const Json& list, std::int64_t vocab_size) {
   if (!list.is_array()) throw UsageError("'ids': expected a list of token ids");
   std::vector<std::int32_t> ids;
   for (const Json& id : list) {
-    if (!id.is_number_integer() || id < 0 || id >= vocab_size) {
+    if (!is_index(id, vocab_size)) {
       throw UsageError(fmt::format("'ids': expected whole numbers from 0 to {}", vocab_size - 1));
     }
     ids.push_back(id.get<std::int32_t>());

@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <set>
+#include <string_view>
 #include <thread>
 
 #include "crope/serve/api_error.h"
@@ -63,6 +66,16 @@ std::string plain_message(int status) {
   }
 }
 
+// Whether the library has called a request broken for its method alone.
+bool is_of_unknown_method(const httplib::Request& request) {
+  static const std::set<std::string_view> kKnown = {"GET",     "HEAD",    "POST",  "PUT",   "DELETE",
+                                                    "CONNECT", "OPTIONS", "TRACE", "PATCH", "PRI"};
+  const bool is_word = !request.method.empty() && std::all_of(request.method.begin(), request.method.end(),
+                                                              [](char c) { return c >= 'A' && c <= 'Z'; });
+  return is_word && !kKnown.contains(request.method) && request.target.starts_with('/') &&
+         (request.version == "HTTP/1.1" || request.version == "HTTP/1.0");
+}
+
 void refuse(Connection& connection, const Frame& frame) {
   const std::string body = error_body(frame.status, frame.message);
   connection.write(fmt::format("HTTP/1.1 {} Refused\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -87,8 +100,15 @@ class Library : public httplib::Server {
     };
     Get(kEveryPath, handler).Post(kEveryPath, handler).Put(kEveryPath, handler).Patch(kEveryPath, handler);
     Delete(kEveryPath, handler).Options(kEveryPath, handler);
-    set_error_handler(Handler([](const httplib::Request&, httplib::Response& response) {
+    // The library knows these methods and has no handlers for them.
+    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      if (request.method != "TRACE" && request.method != "CONNECT") return HandlerResponse::Unhandled;
+      answer(request, response);
+      return HandlerResponse::Handled;
+    });
+    set_error_handler(Handler([this](const httplib::Request& request, httplib::Response& response) {
       if (!response.body.empty()) return;
+      if (is_of_unknown_method(request)) return answer(request, response);
       response.set_content(error_body(response.status, plain_message(response.status)), "application/json");
     }));
     set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr) {
@@ -143,7 +163,7 @@ class Library : public httplib::Server {
  private:
   void answer(const httplib::Request& request, httplib::Response& response) {
     HttpRequest http = to_request(request);
-    const httplib::Progress ask = request.progress;
+    const httplib::Progress ask = request.progress ? request.progress : [](std::uint64_t, std::uint64_t) { return true; };
     http.is_open = [ask] { return ask(1, 0); };
     http.is_gone = [ask] { return ask(0, 0); };
     HttpResponse result = api_.answer(http);

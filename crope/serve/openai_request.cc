@@ -8,12 +8,10 @@
 
 #include "crope/serve/api_error.h"
 #include "crope/serve/chat_template.h"
+#include "crope/serve/openai_response.h"
 
 namespace crope::serve {
 namespace {
-
-constexpr std::size_t kMostStops = 64;
-constexpr std::size_t kLongestStop = 4096;
 
 [[noreturn]] void refuse(const std::string& param, const std::string& expected, const Json* got = nullptr) {
   std::string message = fmt::format("{}: expected {}", param, expected);
@@ -40,7 +38,7 @@ std::int64_t integer_of(const Json& value, const std::string& name, std::int64_t
     number = value.get<std::int64_t>();
   } else if (value.is_number_integer()) {
     number = value.get<std::int64_t>();
-  } else if (value.is_number_float() && std::abs(value.get<double>()) < 9e15 &&
+  } else if (value.is_number_float() && std::abs(value.get<double>()) < 0x1p63 &&
              std::trunc(value.get<double>()) == value.get<double>()) {
     number = static_cast<std::int64_t>(value.get<double>());
   } else {
@@ -56,12 +54,12 @@ std::int64_t integer_field(const Json& body, const char* name, std::int64_t othe
   return value == nullptr ? otherwise : integer_of(*value, name, lowest, highest);
 }
 
-double number_field(const Json& body, const char* name, double otherwise, double lowest, double highest) {
+double number_field(const Json& body, const char* name, double otherwise, const NumberRange& range) {
   const Json* value = find_field(body, name);
   if (value == nullptr) return otherwise;
   const double number = value->is_number() ? value->get<double>() : std::nan("");
-  if (!(number >= lowest && number <= highest)) {
-    refuse(name, fmt::format("a number from {} to {}", lowest, highest), value);
+  if (!(number >= range.lowest && number <= range.highest)) {
+    refuse(name, fmt::format("a number from {} to {}", range.lowest, range.highest), value);
   }
   return number;
 }
@@ -130,7 +128,8 @@ std::vector<Prompt> prompts_of(const Json& body, const RequestContext& context) 
 std::vector<std::string> stops_of(const Json& body) {
   const Json* value = find_field(body, "stop");
   if (value == nullptr) return {};
-  const std::string expected = fmt::format("a text, or a list of at most {} texts of 1 to {} bytes", kMostStops, kLongestStop);
+  const std::string expected =
+      fmt::format("a text, or a list of at most {} texts, of 1 to {} characters", kMostStops, kLongestStop);
   std::vector<std::string> stops;
   if (value->is_string()) {
     stops.push_back(value->get<std::string>());
@@ -143,19 +142,19 @@ std::vector<std::string> stops_of(const Json& body) {
     refuse("stop", expected, value);
   }
   for (const std::string& stop : stops) {
-    if (stop.empty() || stop.size() > kLongestStop) refuse("stop", expected);
+    if (stop.empty() || count_characters(stop) > kLongestStop) refuse("stop", expected);
   }
   return stops;
 }
 
 infer::SamplingOptions sampling_of(const Json& body, const RequestContext& context) {
   infer::SamplingOptions sampling;
-  sampling.temperature = number_field(body, "temperature", 1, 0, 100);
-  sampling.top_p = number_field(body, "top_p", 1, 0, 1);
+  sampling.temperature = number_field(body, "temperature", 1, kTemperatures);
+  sampling.top_p = number_field(body, "top_p", 1, kProbabilities);
   if (sampling.top_p == 0) sampling = {.temperature = 0};  // the most likely token alone
   sampling.top_k = std::max<std::int64_t>(integer_field(body, "top_k", 0, -1), 0);
-  sampling.min_p = number_field(body, "min_p", 0, 0, 1);
-  sampling.repetition_penalty = number_field(body, "repetition_penalty", 1, 1e-3, 1e3);
+  sampling.min_p = number_field(body, "min_p", 0, kProbabilities);
+  sampling.repetition_penalty = number_field(body, "repetition_penalty", 1, kRepetitionPenalties);
   const std::int64_t seed =
       integer_field(body, "seed", static_cast<std::int64_t>(context.seed), std::numeric_limits<std::int64_t>::min());
   sampling.seed = static_cast<std::uint64_t>(seed);
@@ -165,7 +164,7 @@ infer::SamplingOptions sampling_of(const Json& body, const RequestContext& conte
 // Fields of OpenAI's API that would change the answer, where they have a value that we do not support.
 void refuse_unsupported(const Json& body) {
   for (const char* name : {"presence_penalty", "frequency_penalty"}) {
-    if (number_field(body, name, 0, -2, 2) != 0) refuse(name, "0: this server has repetition_penalty instead");
+    if (number_field(body, name, 0, {-2, 2}) != 0) refuse(name, "0: this server has repetition_penalty instead");
   }
   for (const char* name : {"logit_bias", "suffix", "tools", "functions"}) {
     const Json* value = find_field(body, name);
@@ -240,8 +239,8 @@ CompletionRequest chat_request(const Json& body, const RequestContext& context) 
   CompletionRequest request;
   request.is_chat = true;
   read_common_fields(body, context, request);
-  const bool has_new_name = find_field(body, "max_completion_tokens") != nullptr;
-  request.max_tokens = integer_field(body, has_new_name ? "max_completion_tokens" : "max_tokens", context.window, 0);
+  const std::int64_t max_tokens = integer_field(body, "max_tokens", context.window, 0);
+  request.max_tokens = integer_field(body, "max_completion_tokens", max_tokens, 0);
   const std::int64_t top = integer_field(body, "top_logprobs", 0, 0, kMostLogprobs);
   if (flag_field(body, "logprobs", false)) {
     request.logprobs = top;

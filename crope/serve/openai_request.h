@@ -44,6 +44,15 @@ struct CompletionRequest {
 };
 
 inline constexpr std::int64_t kMostLogprobs = 20;
+inline constexpr std::size_t kMostStops = 64;
+inline constexpr std::int64_t kLongestStop = 4096;  // in characters
+
+struct NumberRange {
+  double lowest, highest;
+};
+inline constexpr NumberRange kTemperatures{0, 100};
+inline constexpr NumberRange kProbabilities{0, 1};  // top_p, min_p
+inline constexpr NumberRange kRepetitionPenalties{1e-3, 1e3};
 
 // The body of /v1/completions. Null is as good as absent; fields that we do not know are passed over, and those that
 // would change the answer but are not supported are refused. Special tokens in a prompt count as such.

@@ -1,5 +1,7 @@
 #include "crope/serve/openapi.h"
 
+#include <limits>
+
 #include "crope/serve/openai_request.h"
 
 namespace crope::serve {
@@ -17,8 +19,8 @@ Json integer(std::int64_t lowest, std::int64_t highest) {
   return {{"type", "integer"}, {"minimum", lowest}, {"maximum", highest}};
 }
 
-Json number(double lowest, double highest) {
-  return {{"type", "number"}, {"minimum", lowest}, {"maximum", highest}};
+Json number(const NumberRange& range) {
+  return {{"type", "number"}, {"minimum", range.lowest}, {"maximum", range.highest}};
 }
 
 Json list_of(Json schema) {
@@ -29,59 +31,69 @@ Json object(Json properties, Json required) {
   return {{"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}};
 }
 
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
+
 const Json kText = {{"type", "string"}};
 const Json kFlag = {{"type", "boolean"}};
 const Json kAny = {{"type", "object"}};
 
 // Fields of both kinds of completions.
-Json sampling_properties() {
+Json sampling_properties(const ServedFacts& facts) {
+  const Json stop = {{"type", "string"}, {"minLength", 1}, {"maxLength", kLongestStop}};
   return {{"model", nullable(kText)},
-          {"n", nullable(integer(1, 8))},
-          {"temperature", nullable(number(0, 2))},
-          {"top_p", nullable(number(0, 1))},
-          {"top_k", nullable(integer(-1, 1000000))},
-          {"min_p", nullable(number(0, 1))},
-          {"repetition_penalty", nullable(number(0.5, 2))},
-          {"seed", nullable(integer(-1000000, 1000000))},
-          {"stop", nullable({{"anyOf",
-                              {{{"type", "string"}, {"minLength", 1}, {"maxLength", 100}},
-                               {{"type", "array"},
-                                {"maxItems", 4},
-                                {"items", {{"type", "string"}, {"minLength", 1}, {"maxLength", 100}}}}}}})},
+          {"n", nullable(integer(1, facts.max_choices))},
+          {"temperature", nullable(number(kTemperatures))},
+          {"top_p", nullable(number(kProbabilities))},
+          {"top_k", nullable(integer(-1, kLargest))},
+          {"min_p", nullable(number(kProbabilities))},
+          {"repetition_penalty", nullable(number(kRepetitionPenalties))},
+          {"seed", nullable(integer(kSmallest, kLargest))},
+          {"stop", nullable({{"anyOf", {stop, {{"type", "array"}, {"maxItems", kMostStops}, {"items", stop}}}}})},
           {"stream", nullable(kFlag)},
-          {"stream_options", nullable(object({{"include_usage", kFlag}}, Json::array()))},
+          {"stream_options", nullable(object({{"include_usage", nullable(kFlag)}}, Json::array()))},
           {"ignore_eos", nullable(kFlag)},
           {"return_token_ids", nullable(kFlag)}};
 }
 
-Json completion_schema(const model::ModelConfig& config) {
+Json completion_schema(const ServedFacts& facts) {
   const Json ids = {{"type", "array"},
-                    {"items", integer(0, config.vocab_size - 1)},
-                    {"minItems", 1},
-                    {"maxItems", config.max_seq_len}};
-  Json properties = sampling_properties();
-  properties["prompt"] = {{"anyOf",
-                           {kText, ids,
-                            {{"type", "array"}, {"items", kText}, {"minItems", 1}, {"maxItems", 16}},
-                            {{"type", "array"}, {"items", ids}, {"minItems", 1}, {"maxItems", 16}}}}};
-  properties["max_tokens"] = nullable(integer(0, 1000000));
+                    {"items", integer(0, facts.config.vocab_size - 1)},
+                    {"maxItems", facts.config.max_seq_len}};
+  const Json prompts = {{"type", "array"}, {"items", {{"anyOf", {kText, ids}}}}, {"maxItems", facts.max_choices}};
+  Json properties = sampling_properties(facts);
+  properties["prompt"] = {{"anyOf", {kText, ids, prompts}}};
+  properties["max_tokens"] = nullable(integer(0, kLargest));
   properties["logprobs"] = nullable(integer(0, kMostLogprobs));
   properties["echo"] = nullable(kFlag);
   return object(std::move(properties), {"prompt"});
 }
 
-Json chat_schema() {
+Json chat_schema(const ServedFacts& facts) {
   const Json part = object({{"type", {{"const", "text"}}}, {"text", kText}}, {"type", "text"});
   const Json message = object({{"role", {{"enum", {"system", "developer", "user", "assistant"}}}},
                                {"content", {{"anyOf", {kText, list_of(part)}}}}},
                               {"role", "content"});
-  Json properties = sampling_properties();
+  Json properties = sampling_properties(facts);
   properties["messages"] = {{"type", "array"}, {"items", message}, {"minItems", 1}};
-  properties["max_tokens"] = nullable(integer(0, 1000000));
-  properties["max_completion_tokens"] = nullable(integer(0, 1000000));
+  properties["max_tokens"] = nullable(integer(0, kLargest));
+  properties["max_completion_tokens"] = nullable(integer(0, kLargest));
   properties["logprobs"] = nullable(kFlag);
   properties["top_logprobs"] = nullable(integer(0, kMostLogprobs));
-  return object(std::move(properties), {"messages"});
+  Json schema = object(std::move(properties), {"messages"});
+  schema["anyOf"] = {{{"properties", {{"logprobs", {{"const", true}}}}}, {"required", {"logprobs"}}},
+                     {{"properties", {{"top_logprobs", {{"enum", {0, nullptr}}}}}}}};
+  return schema;
+}
+
+Json attention_schema(const model::ModelConfig& config) {
+  Json schema = object({{"text", {{"type", "string"}, {"minLength", 1}}},
+                        {"ids", {{"type", "array"}, {"items", integer(0, config.vocab_size - 1)}, {"minItems", 1}}},
+                        {"layer", integer(0, config.num_layers - 1)},
+                        {"head", integer(0, config.num_heads - 1)}},
+                       {"layer", "head"});
+  schema["oneOf"] = {{{"required", {"text"}}}, {{"required", {"ids"}}}};
+  return schema;
 }
 
 Json choice_schema(bool is_chat) {
@@ -137,14 +149,14 @@ Json operation(const char* summary, Json content, Json body = {}, bool may_fail 
   return json;
 }
 
-Json paths(const model::ModelConfig& config) {
+Json paths(const ServedFacts& facts) {
   const auto json = [](Json schema) { return content_of("application/json", std::move(schema)); };
   const auto answer = [&](const char* name) {
     Json content = json(reference(name));
-    content["text/event-stream"] = {{"schema", kText}};
+    content["text/event-stream"] = {{"itemSchema", object({{"data", kText}}, {"data"})}};
     return content;
   };
-  const Json ids = list_of(integer(0, config.vocab_size - 1));
+  const Json tokens = list_of(integer(0, facts.tokenizer_size - 1));
   Json all = Json::object();
   all["/v1/completions"]["post"] =
       operation("Continue a text.", answer("CompletionAnswer"), reference("CompletionRequest"));
@@ -152,10 +164,10 @@ Json paths(const model::ModelConfig& config) {
       operation("Answer a conversation.", answer("ChatAnswer"), reference("ChatRequest"));
   all["/v1/models"]["get"] = operation("The model that is served.", json(kAny));
   all["/tokenize"]["post"] =
-      operation("The token ids of a text.", json(object({{"tokens", ids}}, {"tokens"})),
+      operation("The token ids of a text.", json(object({{"tokens", tokens}}, {"tokens"})),
                 object({{"prompt", kText}, {"add_special_tokens", nullable(kFlag)}}, {"prompt"}));
   all["/detokenize"]["post"] = operation("The text of token ids.", json(object({{"prompt", kText}}, {"prompt"})),
-                                         object({{"tokens", ids}}, {"tokens"}));
+                                         object({{"tokens", tokens}}, {"tokens"}));
   all["/tokenizer_info"]["get"] = operation("Special tokens and the chat template.", json(kAny));
   all["/health"]["get"] = operation("Whether the server answers.", json(kAny));
   all["/metrics"]["get"] = operation("Counters in Prometheus' form.", content_of("text/plain", kText));
@@ -166,29 +178,24 @@ Json paths(const model::ModelConfig& config) {
   all["/api/run"]["get"]["parameters"] = {
       {{"name", "after"}, {"in", "query"}, {"required", false}, {"schema", {{"type", "integer"}, {"format", "int64"}}}}};
   all["/api/attention"]["post"] =
-      operation("What one head does with a text.", json(kAny),
-                object({{"text", kText},
-                        {"ids", ids},
-                        {"layer", integer(0, config.num_layers - 1)},
-                        {"head", integer(0, config.num_heads - 1)}},
-                       Json::array()));
+      operation("What one head does with a text.", json(kAny), attention_schema(facts.config));
   return all;
 }
 
 }  // namespace
 
-Json openapi_description(const model::ModelConfig& config, bool needs_key) {
-  Json json = {{"openapi", "3.1.0"},
+Json openapi_description(const ServedFacts& facts) {
+  Json json = {{"openapi", "3.2.0"},
                {"info", {{"title", "crope serve"}, {"version", "1"}}},
-               {"paths", paths(config)},
+               {"paths", paths(facts)},
                {"components",
                 {{"schemas",
-                  {{"CompletionRequest", completion_schema(config)},
-                   {"ChatRequest", chat_schema()},
+                  {{"CompletionRequest", completion_schema(facts)},
+                   {"ChatRequest", chat_schema(facts)},
                    {"CompletionAnswer", answer_schema(/*is_chat=*/false)},
                    {"ChatAnswer", answer_schema(/*is_chat=*/true)},
                    {"Error", error_schema()}}}}}};
-  if (needs_key) {
+  if (facts.needs_key) {
     json["components"]["securitySchemes"] = {{"key", {{"type", "http"}, {"scheme", "bearer"}}}};
     json["security"] = {{{"key", Json::array()}}};
   }

@@ -90,6 +90,15 @@ TEST(OpenAiRequest, EveryField) {
   EXPECT_EQ(completion(R"({"prompt":"a","top_p":0})").sampling.temperature, 0);
 }
 
+TEST(OpenAiRequest, StopsAreMeasuredInCharacters) {
+  std::string stop;
+  for (std::int64_t i = 0; i < kLongestStop; ++i) stop += "é";
+  const auto body = [&] { return Json{{"prompt", "a"}, {"stop", stop}}.dump(); };
+  EXPECT_EQ(completion(body().c_str()).stop, std::vector<std::string>{stop});
+  stop += "x";
+  EXPECT_THROW(completion(body().c_str()), ApiError);
+}
+
 TEST(OpenAiRequest, RefusalsNameTheField) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {R"({})", "prompt"},

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "crope/serve/api_error.h"
+#include "crope/serve/openai_request.h"
 #include "tests/serve/served_model.h"
 
 namespace crope::serve {
@@ -10,7 +14,8 @@ namespace {
 TEST(OpenApi, EveryPathIsAnsweredAndEveryReferenceIsThere) {
   const LoadedModel model = test::served_model();
   Api api(model, {});
-  const Json description = openapi_description(model.model.config, /*needs_key=*/false);
+  ServedFacts facts{.config = model.model.config, .tokenizer_size = 7, .max_choices = 5};
+  const Json description = openapi_description(facts);
   EXPECT_GE(description["paths"].size(), 13u);
   for (const auto& [path, operations] : description["paths"].items()) {
     for (const auto& [method, operation] : operations.items()) {
@@ -29,7 +34,36 @@ TEST(OpenApi, EveryPathIsAnsweredAndEveryReferenceIsThere) {
     EXPECT_TRUE(description["components"]["schemas"].contains(text.substr(begin, text.find('"', begin) - begin)));
   }
   EXPECT_FALSE(description.contains("security"));
-  EXPECT_TRUE(openapi_description(model.model.config, /*needs_key=*/true).contains("security"));
+  facts.needs_key = true;
+  EXPECT_TRUE(openapi_description(facts).contains("security"));
+}
+
+// Of a field of a request that may also be null.
+Json range_of(const Json& description, const char* schema, const char* field) {
+  const Json& values = description["components"]["schemas"][schema]["properties"][field]["anyOf"][0];
+  return {values["minimum"], values["maximum"]};
+}
+
+TEST(OpenApi, FieldsHaveTheLimitsOfTheRequestsThatAreTaken) {
+  const LoadedModel model = test::served_model();
+  const ServedFacts facts{.config = model.model.config, .tokenizer_size = 7, .max_choices = 5};
+  const Json description = openapi_description(facts);
+  const RequestContext context{.vocab_size = facts.config.vocab_size,
+                               .window = facts.config.max_seq_len,
+                               .tokenizer = nullptr,
+                               .begin_token = std::nullopt,
+                               .max_choices = facts.max_choices};
+  for (const char* field : {"n", "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "seed", "max_tokens", "logprobs"}) {
+    const Json range = range_of(description, "CompletionRequest", field);
+    for (const Json& value : range) {
+      EXPECT_NO_THROW(completion_request({{"prompt", {1}}, {field, value}}, context)) << field << value;
+    }
+    if (range[0] > std::numeric_limits<std::int64_t>::min()) {
+      EXPECT_THROW(completion_request({{"prompt", {1}}, {field, range[0].get<double>() - 1}}, context), ApiError) << field;
+    }
+    const Json above = range[1].is_number_float() ? Json(range[1].get<double>() + 1) : Json(range[1].get<std::uint64_t>() + 1);
+    EXPECT_THROW(completion_request({{"prompt", {1}}, {field, above}}, context), ApiError) << field;
+  }
 }
 
 }  // namespace
