@@ -21,6 +21,7 @@
 #include "crope/model/cost.h"
 #include "crope/model/transformer.h"
 #include "crope/ops/tensor_memory.h"
+#include "crope/study/machine_speed.h"
 
 namespace {
 
@@ -55,26 +56,6 @@ Settings parse(int argc, char** argv) {
     }
   }
   return settings;
-}
-
-// Bytes a second of summing a large array, four places of it at a time: what reading memory can give at best.
-double read_bandwidth() {
-  static const at::Tensor array = at::ones({std::int64_t{1} << 27}, at::kFloat);  // 512 MB
-  const auto* data = array.const_data_ptr<float>();
-  std::vector<float> sums(static_cast<std::size_t>(at::get_num_threads()) * 16);
-  const double seconds = seconds_of([&] {
-    at::parallel_for(0, array.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
-      float lanes[64] = {};
-      const std::int64_t quarter = (end - begin) / 4;
-      for (std::int64_t i = begin; i + 16 <= begin + quarter; i += 16) {
-        for (int lane = 0; lane < 16; ++lane) {
-          for (int part = 0; part < 4; ++part) lanes[16 * part + lane] += data[i + part * quarter + lane];
-        }
-      }
-      for (const float lane : lanes) sums[static_cast<std::size_t>(at::get_thread_num()) * 16] += lane;
-    });
-  });
-  return static_cast<double>(array.numel()) * 4 / seconds;
 }
 
 double gemm_peak() {
@@ -167,7 +148,7 @@ int main(int argc, char** argv) {
   const auto record = [&](const std::string& name, double value) { values[name].push_back(value); };
   decode(cases.front(), 1, 2);
   for (int round = 0; round < settings.rounds; ++round) {
-    record("read bandwidth", read_bandwidth());
+    record("read bandwidth", study::read_bandwidth());
     record("gemm peak", gemm_peak());
     for (const Case& c : cases) {
       record(c.name + " decode 1", decode(c, 1, settings.tokens));

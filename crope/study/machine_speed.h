@@ -9,6 +9,9 @@ struct MachineSpeed {
   double write_bytes;  // a second, to memory, all threads writing
 };
 
+// Bytes a second of one pass over a large array by all threads: what reading memory gives.
+double read_bandwidth();
+
 // The best of a few, with as many threads as ATen has; about a second.
 MachineSpeed measure_machine();
 
