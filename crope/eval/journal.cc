@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "crope/base/error.h"
@@ -49,14 +51,18 @@ void write_all(int descriptor, std::string_view text, const fs::path& path) {
   }
 }
 
+constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  return std::rotl((hash ^ word) * kMultiplier, 29);
+}
+
 // Eight independent lanes of multiply and rotate, so that memory is what limits it.
 std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
-  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
   constexpr std::size_t kLanes = 8;
   std::array<std::uint64_t, kLanes> lanes;
   for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = (i + 1) * kMultiplier;
   std::size_t at = 0;
-  const auto mix = [](std::uint64_t lane, std::uint64_t word) { return std::rotl((lane ^ word) * kMultiplier, 29); };
   for (; at + sizeof(lanes) <= bytes.size(); at += sizeof(lanes)) {
     std::array<std::uint64_t, kLanes> words;
     std::memcpy(words.data(), bytes.data() + at, sizeof(words));
@@ -66,6 +72,20 @@ std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
   for (; at < bytes.size(); ++at) hash = mix(hash, static_cast<std::uint64_t>(bytes[at]));
   for (const std::uint64_t lane : lanes) hash = mix(hash, lane);
   return hash ^ (hash >> 32);
+}
+
+// Block by block, so that the file is never in memory as a whole, beside the weights that were read from it.
+std::uint64_t hash_file(const fs::path& path) {
+  constexpr std::size_t kBlock = std::size_t{1} << 24;
+  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  std::uint64_t hash = 0;
+  for (std::span<const std::byte> rest = file->bytes(); !rest.empty();) {
+    const std::span<const std::byte> block = rest.first(std::min(kBlock, rest.size()));
+    hash = mix(hash, hash_bytes(block));
+    file->release(block);
+    rest = rest.subspan(block.size());
+  }
+  return hash;
 }
 
 }  // namespace
@@ -101,7 +121,7 @@ void Journal::add(const ItemKey& key, const Response& response) {
 std::string model_fingerprint(const fs::path& model_dir) {
   std::string text;
   for (const char* name : {"config.json", "model.safetensors"}) {
-    text += fmt::format("{:016x}", hash_bytes(MappedFile::open(model_dir / name)->bytes()));
+    text += fmt::format("{:016x}", hash_file(model_dir / name));
   }
   return text;
 }
