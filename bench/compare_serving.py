@@ -30,7 +30,7 @@ VOCAB_SIZE = 50304
 PAPER_SHAPE = {"num_layers": 16, "num_heads": 8, "d_model": 1024, "d_ff": 1024}
 PROMPT = [97 + 31 * t for t in range(64)]
 STREAMS = 8
-LM_EVAL_BATCHES = [4, 8, 16]
+LM_EVAL_BATCHES = [1, 2, 4, 8, 16]
 # Of each row: whether more or less of it is better, and how much is asked for.
 GOALS = {
     "8 streams, total tokens/s to one stream": (">", 4.0),
@@ -160,7 +160,7 @@ def compare_overhead(args):
     plain, served = [], []
     with Server(args, args.work / "rope", "--cache-mb", "0") as server:
         server.stream(PROMPT, 4)
-        for _ in range(args.rounds + 2):
+        for _ in range(args.rounds + 7):
             served.append(rate(server.stream(PROMPT, args.tokens)))
             plain.append(generate_rate(args, args.work / "rope"))
     figures = {"crope generate, tokens/s": plain, "through HTTP, tokens/s": served}

@@ -66,7 +66,8 @@ install_wheels() {
 
 # The real packages that the tests in tests/parity compare with.
 readonly parity_packages=("torch==$torch_version" numpy "transformers==5.22.2" "safetensors==0.8.0" "tokenizers==0.23.3" "tiktoken==0.14.0" "pytest==9.2.0"
-  "lm_eval[hf,api]==0.4.13" "datasets==5.2.0" "openai==3.49.0" "gguf==0.19.0")
+  "lm_eval[hf,api]==0.4.13" "datasets==5.2.0" "openai==3.49.0" "gguf==0.19.0"
+  "schemathesis==4.32.5")
 
 install_parity_packages() {
   local stamp="$deps/parity/installed"

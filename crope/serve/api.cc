@@ -106,12 +106,12 @@ RequestContext Api::request_context() const {
 
 HttpResponse Api::dispatch(const HttpRequest& request, const Route*& route) {
   route = find_route(request.method, request.path);
-  const bool is_public = route != nullptr && route->is_public;
+  const Route* other = find_route("", request.path);
+  const bool is_public = other != nullptr && other->is_public;
   if (options_.key && !is_public && !options_.key->admits(request.authorization)) {
     throw ApiError(401, "a key is needed: send the header 'Authorization: Bearer <key>'", "", "invalid_api_key");
   }
   if (route != nullptr) return (this->*route->handler)(request);
-  const Route* other = find_route("", request.path);
   if (other == nullptr) throw ApiError(404, "there is nothing at this path; /openapi.json lists what is there");
   HttpResponse response =
       error_response(ApiError(405, fmt::format("this path takes {}, not {}", other->method, request.method)));

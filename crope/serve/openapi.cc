@@ -198,6 +198,7 @@ Json openapi_description(const ServedFacts& facts) {
   if (facts.needs_key) {
     json["components"]["securitySchemes"] = {{"key", {{"type", "http"}, {"scheme", "bearer"}}}};
     json["security"] = {{{"key", Json::array()}}};
+    for (const char* path : {"/", "/health", "/openapi.json"}) json["paths"][path]["get"]["security"] = Json::array();
   }
   return json;
 }

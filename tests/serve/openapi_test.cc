@@ -35,7 +35,17 @@ TEST(OpenApi, EveryPathIsAnsweredAndEveryReferenceIsThere) {
   }
   EXPECT_FALSE(description.contains("security"));
   facts.needs_key = true;
-  EXPECT_TRUE(openapi_description(facts).contains("security"));
+  const Json locked = openapi_description(facts);
+  EXPECT_TRUE(locked.contains("security"));
+  Api guarded(model, {.key = ApiKey("s3cret")});
+  for (const auto& [path, operations] : locked["paths"].items()) {
+    for (const auto& [method, operation] : operations.items()) {
+      const HttpResponse response = guarded.answer({.method = method == "get" ? "GET" : "POST", .path = path});
+      EXPECT_EQ(response.status == 401, !operation.contains("security")) << path;
+      const HttpResponse other = guarded.answer({.method = "DELETE", .path = path});
+      EXPECT_EQ(other.status, operation.contains("security") ? 405 : 401) << path;
+    }
+  }
 }
 
 // Of a field of a request that may also be null.
