@@ -190,7 +190,8 @@ Section configuration_section(const std::vector<RunData>& runs) {
   std::string commands;
   for (const RunData& run : runs) {
     const std::string command = command_of(run.run);
-    if (!command.empty()) commands += command + "\n";
+    // A study's runs have one command.
+    if (!command.empty() && ("\n" + commands).find("\n" + command + "\n") == std::string::npos) commands += command + "\n";
   }
   if (!commands.empty()) section.blocks.emplace_back(report::Listing{commands, ""});
   for (const RunData& run : runs) {

@@ -4,6 +4,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/json.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
 #include "tests/report/synthetic_run.h"
@@ -75,6 +76,25 @@ TEST(RunReport, WhatSeveralRunsLackIsSaidOnce) {
   EXPECT_EQ(html.find(note, place + 1), std::string::npos);
   const std::string before = html.substr(html.rfind("<p>", place), place - html.rfind("<p>", place));
   for (const auto& run : {first, second}) EXPECT_NE(before.find(run.string()), std::string::npos) << before;
+}
+
+TEST(RunReport, TheCommandOfAStudyStandsOnce) {
+  const test::TemporaryFolder folder;
+  const auto first = make_run(folder / "a", {});
+  const auto second = make_run(folder / "b", {});
+  const std::string command = "crope quickstart --out study";
+  for (const auto& run : {first, second}) {
+    Json json = read_json(run / "run.json");
+    json["command"] = command;
+    write_json(run / "run.json", json);
+  }
+  Log silent(nullptr);
+  const std::string html = read_file(write_report({first, second}, folder / "out", {.examples = false}, silent));
+  const std::string block = html.substr(html.find("<pre", html.find("<section id=\"configuration\"")));
+  const std::string shown = block.substr(0, block.find("</pre>"));
+  const std::size_t place = shown.find(command);
+  ASSERT_NE(place, std::string::npos) << shown;
+  EXPECT_EQ(shown.find(command, place + 1), std::string::npos) << shown;
 }
 
 TEST(RunReport, BadRunsAreRefused) {
