@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build everything test test-parity test-all test-asan quickstart bench format install clean
+.PHONY: help setup build everything test test-parity test-all test-asan test-tsan quickstart bench format install clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -32,6 +32,13 @@ test-asan: setup  ## the tests under the address and undefined-behaviour sanitiz
 	@cmake --preset asan $(CMAKE_FLAGS)
 	@cmake --build --preset asan -j $(JOBS)
 	@ctest --preset asan -LE slow
+
+THREADED := base text data infer serve
+
+test-tsan: setup  ## the tests of what runs in threads of its own, under the thread sanitizer
+	@cmake --preset tsan $(CMAKE_FLAGS)
+	@cmake --build --preset tsan -j $(JOBS) --target $(THREADED:%=%_test)
+	@ctest --preset tsan -R '^($(subst $(eval) ,|,$(THREADED)))$$'
 
 quickstart: build  ## a small world, three variants trained and scored on it, a report: minutes
 	@$(CROPE) quickstart --out out/quickstart
