@@ -59,7 +59,8 @@ TEST(ExamplesCommand, AFolderThatCannotBeMadeIsToldBeforeTheWork) {
 TEST(AnalyzeCommand, TiedProjectionsHaveNoReflections) {
   const auto result = run_program("analyze " + golden_model("crope_all") + " --json");
   ASSERT_EQ(result.status, 0) << result.err;
-  for (const Json& each : parse_json(result.out, "analyze")["models"][0]["projections"]) {
+  const Json document = parse_json(result.out, "analyze");
+  for (const Json& each : document["models"][0]["projections"]) {
     EXPECT_LT(each["conjugate_linear_share"].get<double>(), 1e-14);
     EXPECT_GT(each["squared_norm"].get<double>(), 0);
   }
