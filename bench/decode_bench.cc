@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   const auto record = [&](const std::string& name, double value) { values[name].push_back(value); };
   decode(cases.front(), 1, 2);
   for (int round = 0; round < settings.rounds; ++round) {
-    record("read bandwidth", study::read_bandwidth());
+    record("read bandwidth", study::read_bandwidth(/*passes=*/1));
     record("gemm peak", gemm_peak());
     for (const Case& c : cases) {
       record(c.name + " decode 1", decode(c, 1, settings.tokens));

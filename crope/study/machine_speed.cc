@@ -17,21 +17,15 @@ namespace {
 constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // 256 MB: more than caches hold
 constexpr int kPasses = 4;
 
-double rate_of(double bytes, const std::function<void()>& pass) {
-  const auto start = std::chrono::steady_clock::now();
-  pass();
-  return bytes / std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double best_rate(const std::function<double()>& rate) {
+double best_rate(double bytes, int passes, const std::function<void()>& pass) {
   double best = 0;
-  for (int i = 0; i < kPasses; ++i) best = std::max(best, rate());
+  for (int i = 0; i < passes; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    pass();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = std::max(best, bytes / seconds);
+  }
   return best;
-}
-
-const at::Tensor& large_array() {
-  static const at::Tensor array = at::ones({kFloats}, at::kFloat);
-  return array;
 }
 
 // The C library's search for a byte that is nowhere reads as fast as the machine can, whatever the compiler makes of
@@ -49,11 +43,11 @@ bool read_all(const char* data, std::int64_t bytes) {
 
 }  // namespace
 
-double read_bandwidth() {
-  const at::Tensor& array = large_array();
+double read_bandwidth(int passes) {
+  const at::Tensor array = at::ones({kFloats}, at::kFloat);
   const auto* data = static_cast<const char*>(array.const_data_ptr());
   std::atomic<bool> found = false;
-  const double rate = rate_of(static_cast<double>(array.nbytes()), [&] {
+  const double rate = best_rate(static_cast<double>(array.nbytes()), passes, [&] {
     at::parallel_for(0, static_cast<std::int64_t>(array.nbytes()), 1, [&](std::int64_t begin, std::int64_t end) {
       if (read_all(data + begin, end - begin)) found = true;
     });
@@ -68,12 +62,10 @@ MachineSpeed measure_machine() {
   const auto bytes = static_cast<std::int64_t>(target.nbytes());
   MachineSpeed speed{};
   speed.gemm_flops = train::measure_gemm_peak(torch::kCPU);
-  speed.read_bytes = best_rate(read_bandwidth);
-  speed.write_bytes = best_rate([&] {
-    return rate_of(static_cast<double>(bytes), [&] {
-      at::parallel_for(0, bytes, 1, [&](std::int64_t begin, std::int64_t end) {
-        std::memset(data + begin, 1, static_cast<std::size_t>(end - begin));
-      });
+  speed.read_bytes = read_bandwidth(kPasses);
+  speed.write_bytes = best_rate(static_cast<double>(bytes), kPasses, [&] {
+    at::parallel_for(0, bytes, 1, [&](std::int64_t begin, std::int64_t end) {
+      std::memset(data + begin, 1, static_cast<std::size_t>(end - begin));
     });
   });
   return speed;

@@ -9,8 +9,8 @@ struct MachineSpeed {
   double write_bytes;  // a second, to memory, all threads writing
 };
 
-// Bytes a second of one pass over a large array by all threads: what reading memory gives.
-double read_bandwidth();
+// Bytes a second of the best of some passes over a large array by all threads: what reading memory gives.
+double read_bandwidth(int passes);
 
 // The best of a few, with as many threads as ATen has; about a second.
 MachineSpeed measure_machine();
