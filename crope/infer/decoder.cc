@@ -109,6 +109,9 @@ struct Decoder::State {
   }
 
   void read_chunks(std::span<const Chunk> chunks);
+  void cut_tiles(std::span<const Chunk> chunks, bool quiet_too);
+  void drop_quiet(std::span<const Chunk> chunks);
+  void resize_work();
   void grow_rope_table(std::int64_t length);
   void look_up(std::span<const Chunk> chunks);
   void normalise(const Tensor& gain);
@@ -142,7 +145,6 @@ void Decoder::State::grow_rope_table(std::int64_t length) {
 
 void Decoder::State::read_chunks(std::span<const Chunk> chunks) {
   places.clear();
-  tiles.clear();
   rows = longest = 0;
   for (const Chunk& chunk : chunks) {
     const auto count = static_cast<std::int64_t>(chunk.ids.size());
@@ -156,22 +158,56 @@ void Decoder::State::read_chunks(std::span<const Chunk> chunks) {
     }
     chunk.cache->reserve(count);
     for (std::int64_t i = 0; i < count; ++i) places.push_back({&chunk, i});
-    for (std::int64_t i = 0; i < count; i += ops::cpu::kMaxAttentionRows) {
-      tiles.push_back({&chunk, rows + i, std::min(ops::cpu::kMaxAttentionRows, count - i), before + i + 1});
-    }
     rows += count;
     longest = std::max(longest, after);
   }
-  // The longest first, so that none is left for the end.
-  std::stable_sort(tiles.begin(), tiles.end(), [](const Tile& x, const Tile& y) { return x.visible > y.visible; });
+  cut_tiles(chunks, /*quiet_too=*/true);
   grow_rope_table(longest);
   scores.resize(static_cast<std::size_t>(at::get_num_threads() * ops::cpu::kMaxAttentionRows * longest));
   hidden.resize(rows, config.d_model);
-  normed.resize(rows, config.d_model);
   rotated.resize(rows, config.num_heads * config.qk_width());
+  resize_work();
+}
+
+void Decoder::State::resize_work() {
+  normed.resize(rows, config.d_model);
   mixed.resize(rows, config.num_heads * config.v_width());
   gate.resize(rows, config.d_ff);
   up.resize(rows, config.d_ff);
+}
+
+void Decoder::State::cut_tiles(std::span<const Chunk> chunks, bool quiet_too) {
+  tiles.clear();
+  std::int64_t row = 0;
+  for (const Chunk& chunk : chunks) {
+    const auto count = static_cast<std::int64_t>(chunk.ids.size());
+    for (std::int64_t i = quiet_too ? 0 : chunk.quiet; i < count;) {
+      const std::int64_t height = std::min(ops::cpu::kMaxAttentionRows, count - i);
+      tiles.push_back({&chunk, row, height, chunk.cache->length() + i + 1});
+      row += height;
+      i += height;
+    }
+  }
+  // The longest first, so that none is left for the end.
+  std::stable_sort(tiles.begin(), tiles.end(), [](const Tile& x, const Tile& y) { return x.visible > y.visible; });
+}
+
+// Behind the last layer's keys and values nothing looks at the quiet tokens any more.
+void Decoder::State::drop_quiet(std::span<const Chunk> chunks) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> wanted;
+  std::int64_t row = 0, kept = 0;
+  for (const Chunk& chunk : chunks) {
+    const auto count = static_cast<std::int64_t>(chunk.ids.size());
+    wanted.emplace_back(row + chunk.quiet, row + count);
+    row += count;
+    kept += count - chunk.quiet;
+  }
+  if (kept == rows) return;
+  hidden.keep(wanted);
+  rotated.keep(wanted);
+  rows = kept;
+  resize_work();
+  cut_tiles(chunks, /*quiet_too=*/false);
 }
 
 void Decoder::State::look_up(std::span<const Chunk> chunks) {
@@ -311,6 +347,10 @@ Tensor Decoder::append(std::span<const Chunk> chunks) {
     state.normalise(layer.attention_norm);
     state.project_qkv(layer);
     state.rotate_and_store(layer, index);
+    if (i + 1 == state.layers.size()) {
+      state.drop_quiet(chunks);
+      if (state.rows == 0) break;
+    }
     state.attend(index);
     multiply(layer.o, state.mixed, state.hidden, state.rows, Output::add);
     state.normalise(layer.feed_forward_norm);

@@ -278,15 +278,19 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
       prompt_tokens += count;
     }
     const auto first = static_cast<std::size_t>(sequence.cache.length());
-    chunks.push_back({&sequence.cache, std::span(sequence.ids).subspan(first, static_cast<std::size_t>(count))});
-    if (reads_prompt && sequence.request.scores_prompt) {
+    const bool is_last = count == sequence.pending();
+    const bool scores = reads_prompt && sequence.request.scores_prompt;
+    const std::int64_t wanted = scores ? count : (is_last && sequence.request.max_tokens > 0 ? 1 : 0);
+    chunks.push_back(
+        {&sequence.cache, std::span(sequence.ids).subspan(first, static_cast<std::size_t>(count)), count - wanted});
+    if (scores) {
       for (std::int64_t i = 0; i < count; ++i) {
         const std::size_t place = first + static_cast<std::size_t>(i) + 1;
         if (place < sequence.request.prompt.size()) prompt_rows.push_back({&sequence, row + i, place});
       }
     }
-    row += count;
-    if (count < sequence.pending()) continue;
+    row += wanted;
+    if (!is_last) continue;
     if (sequence.request.max_tokens == 0) {
       scored.push_back(&sequence);
     } else {

@@ -4,6 +4,9 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
 
 #include "crope/ops/cpu/skinny_product.h"
 
@@ -18,6 +21,16 @@ class RowBuffer {
     stride_ = width + gap;
     if (!storage_.defined() || storage_.numel() < rows * stride_) storage_ = at::empty({rows * stride_}, at::kFloat);
     data_ = storage_.data_ptr<float>();
+  }
+
+  // Keeps the rows that pieces have, [begin, end) each, in their order, one behind the other.
+  void keep(std::span<const std::pair<std::int64_t, std::int64_t>> pieces) {
+    std::int64_t kept = 0;
+    for (const auto& [begin, end] : pieces) {
+      std::memmove(row(kept), row(begin), static_cast<std::size_t>((end - begin) * stride_) * sizeof(float));
+      kept += end - begin;
+    }
+    rows_ = kept;
   }
 
   float* row(std::int64_t r) const { return data_ + r * stride_; }

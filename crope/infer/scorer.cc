@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "crope/base/error.h"
@@ -19,6 +20,9 @@ namespace {
 // Logits that are held at once. The weights are read, and laid out for the product, once for so many rows.
 constexpr std::size_t kLogitRows = 1024;
 constexpr std::int64_t kLogitColumns = 6288;  // an eighth of GPT-2's vocabulary; rows are no power of two apart
+
+// Inputs that have so many tokens in common share them. Among thousands of rows a short piece costs nothing of its own.
+constexpr std::int64_t kShortestBranch = 2;
 
 // `id` is predicted at `position` of the input, for a request.
 struct Target {
@@ -86,7 +90,7 @@ class Scorer {
       inputs_.push_back(input_of(requests[i], model.config.max_seq_len));
     }
     const std::vector<std::span<const std::int32_t>> views(inputs_.begin(), inputs_.end());
-    tree_ = make_prefix_tree(views, kShortestShared);
+    tree_ = make_prefix_tree(views, kShortestBranch);
     work_.resize(tree_.nodes.size());
     for (std::size_t i = 0; i < requests.size(); ++i) assign_targets(i, requests[i].continuation);
     for (std::size_t node = tree_.nodes.size(); node-- > 0;) {
@@ -99,11 +103,11 @@ class Scorer {
   }
 
  private:
-  // Part of a node in a batch.
+  // Part of a node in a batch, from the first position there that predicts anything.
   struct Piece {
     std::size_t node;
     std::int64_t begin, end;  // positions
-    std::int64_t row;         // of the first, in the batch
+    std::int64_t row;         // of the first, in the decoder's output
   };
 
   // Row `row` of the batch predicts for targets [begin, end) of a node.
@@ -132,11 +136,19 @@ class Scorer {
     ready_.push_back(node);
   }
 
+  // The first position from `begin` on that predicts anything for a request.
+  std::int64_t first_target(std::size_t node, std::int64_t begin) const {
+    for (const Target& target : work_[node].targets) {
+      if (target.position >= begin) return target.position;
+    }
+    return std::numeric_limits<std::int64_t>::max();
+  }
+
   // The latest nodes first: what they share is let go soon.
   void run_batch() {
     std::vector<Piece> pieces;
     std::vector<Chunk> chunks;
-    std::int64_t rows = 0;
+    std::int64_t rows = 0, asked_rows = 0;
     while (!ready_.empty() && rows < options_.batch_tokens) {
       const std::size_t node = ready_.back();
       const PrefixNode& place = tree_.nodes[node];
@@ -148,12 +160,15 @@ class Scorer {
       } else {
         work_[node].cache->reserve(place.end - begin);
       }
-      chunks.push_back(
-          {&*work_[node].cache, std::span(inputs_[place.input])
-                                    .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))});
-      pieces.push_back({node, begin, end, rows});
+      const auto ids = std::span(inputs_[place.input]);
+      const std::int64_t asked = std::clamp(first_target(node, begin), begin, end);
+      chunks.push_back({&*work_[node].cache,
+                        ids.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+                        asked - begin});
+      pieces.push_back({node, asked, end, asked_rows});
       work_[node].done += end - begin;
       rows += end - begin;
+      asked_rows += end - asked;
       if (end < place.end) break;
       ready_.pop_back();
     }

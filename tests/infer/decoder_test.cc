@@ -117,6 +117,48 @@ TEST_P(DecoderOfVariant, SequencesOfUnequalLengthTogether) {
   }
 }
 
+// What a sequence leaves out of the output it still remembers.
+TEST_P(DecoderOfVariant, QuietTokensGoIntoTheCacheAlone) {
+  const model::Transformer model = small_model(GetParam().variant, /*max_seq_len=*/40);
+  Decoder decoder(model);
+  std::vector<Ids> sequences;
+  std::vector<KvCache> caches;
+  std::vector<Chunk> chunks, steps;
+  const std::int64_t quiet[] = {29, 0, 30, 13};  // all but one, none, all, some
+  std::vector<std::pair<std::size_t, std::int64_t>> wanted;
+  for (std::size_t i = 0; i < std::size(quiet); ++i) {
+    sequences.push_back(draw_ids(30 + i, 31));
+    caches.push_back(decoder.make_cache());
+  }
+  for (std::size_t i = 0; i < std::size(quiet); ++i) {
+    const std::span<const std::int32_t> ids = sequences[i];
+    chunks.push_back({&caches[i], ids.first(30), quiet[i]});
+    steps.push_back({&caches[i], ids.last(1)});
+    for (std::int64_t t = quiet[i]; t < 30; ++t) wanted.emplace_back(i, t);
+  }
+  std::vector<Tensor> expected;
+  for (const Ids& ids : sequences) expected.push_back(uncached_logits(model, ids));
+  EXPECT_EQ(decoder.append(chunks).size(0), static_cast<std::int64_t>(wanted.size()));
+  const Tensor logits = decoder.logits(all_rows(wanted.size())).clone();
+  for (std::size_t r = 0; r < wanted.size(); ++r) {
+    expect_equal_logits(logits[static_cast<std::int64_t>(r)], expected[wanted[r].first][wanted[r].second]);
+  }
+  decoder.append(steps);
+  const Tensor next = decoder.logits(all_rows(caches.size()));
+  for (std::size_t i = 0; i < caches.size(); ++i) {
+    expect_equal_logits(next[static_cast<std::int64_t>(i)], expected[i][-1]);
+  }
+}
+
+TEST(Decoder, NothingWantedIsAnEmptyOutput) {
+  Decoder decoder(small_model(model::Variant::crope_qk, /*max_seq_len=*/40));
+  KvCache cache = decoder.make_cache();
+  const Ids ids = draw_ids(3, 40);
+  const std::vector<Chunk> chunks = {{&cache, ids, 40}};
+  EXPECT_EQ(decoder.append(chunks).size(0), 0);
+  EXPECT_EQ(cache.length(), 40);
+}
+
 INSTANTIATE_TEST_SUITE_P(AllVariants, DecoderOfVariant, testing::ValuesIn(model::kVariants),
                          [](const auto& info) { return std::string(info.param.name); });
 
