@@ -18,7 +18,7 @@ struct WorldOptions {
 };
 
 // Grows by one whenever the same options give other bytes.
-inline constexpr int kWorldVersion = 2;
+inline constexpr int kWorldVersion = 3;
 
 // Writes a folder that appears whole or not at all:
 //   train.jsonl                           {"text": ...} a line

@@ -10,12 +10,16 @@
 #include "crope/data/world_grammar.h"
 #include "crope/data/world_labels.h"
 #include "crope/data/world_narrative.h"
+#include "crope/data/world_naming.h"
 
 namespace crope::data {
 namespace {
 
 // One part of a document. Parts are joined by blank lines.
 using Part = void (*)(std::string_view subject, RandomStream& random, std::string& out);
+
+// Words in a lesson about what words name.
+constexpr std::size_t kNamedWords = 8;
 
 std::string_view plain_text(const Question& question) {
   return question.plain_text.empty() ? question.text : question.plain_text;
@@ -94,7 +98,32 @@ void write_choice(std::string_view subject, RandomStream& random, std::string& o
   out += static_cast<char>('A' + question.answer);
 }
 
-// A lesson in answering by letter: four words, where each of them stands, and all that can be asked about them.
+// A lesson in answering by letter: the kinds that words can be of, and the letters of many words.
+void write_naming_lesson(std::string_view subject, RandomStream& random, std::string& out) {
+  const SortingKind& kind = *std::find_if(sorting_kinds().begin(), sorting_kinds().end(),
+                                          [&](const SortingKind& one) { return one.subject == subject; });
+  std::array<std::string, kChoices> choices;
+  std::vector<std::pair<const Phrase*, char>> words;
+  for (std::size_t i = 0; i < kChoices; ++i) {
+    const Category& category = *named_categories(kind)[i];
+    choices[i] = expand("{kind:a}", {{"kind", &category.name}}, Start::fragment);
+    for (const Phrase& word : category.members) words.push_back({&word, static_cast<char>('A' + i)});
+  }
+  shuffle(words, random);
+  words.resize(kNamedWords);
+  out += lettered("Here are four kinds.", choices);
+  const bool is_asked = one_in(2, random);
+  if (!is_asked) out += "\nWords:";
+  for (const auto& [word, letter] : words) {
+    if (is_asked) {
+      out += fmt::format("\nWhat does the word {} name?\nAnswer: {}", word->text, letter);
+    } else {
+      out += fmt::format(" {} {}{}", word->text, letter, word == words.back().first ? "." : ",");
+    }
+  }
+}
+
+// The same for places that change: four words, where each of them stands, and all that can be asked about them.
 void write_lesson(std::string_view subject, RandomStream& random, std::string& out) {
   Story story = draw_sorting_story({.subject = subject}, random);
   std::array<std::size_t, kChoices> order;  // of the choices
@@ -151,8 +180,8 @@ struct DocumentKind {
 };
 constexpr DocumentKind kDocumentKinds[] = {
     {write_labels, 30, true}, {write_story, 2},   {write_continuation, 20, true}, {write_choice, 45, true},
-    {write_lesson, 30, true}, {write_problem, 6}, {write_game, 1},                {write_day, 1},
-    {write_facts, 1}};
+    {write_lesson, 15, true}, {write_problem, 6}, {write_game, 1},                {write_day, 1},
+    {write_facts, 1},         {write_naming_lesson, 15, true}};
 
 // A word takes about five and a half bytes.
 constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1000;

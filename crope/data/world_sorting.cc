@@ -8,30 +8,30 @@
 namespace crope::data {
 namespace {
 
-constexpr Phrase kSortedTrades[] = {{"baker"}, {"doctor"}, {"teacher"}, {"farmer"}, {"painter"}, {"sailor"}};
-constexpr Phrase kBeasts[] = {{"dog"}, {"cat"}, {"cow"}, {"pig"}, {"horse"}, {"goat"}};
-constexpr Phrase kToys[] = {{"ball"}, {"doll"}, {"kite"}, {"drum"}, {"bell"}, {"puzzle"}};
-constexpr Phrase kBuildings[] = {{"school"}, {"library"}, {"station"}, {"tower"}, {"mill"}, {"barn"}};
-constexpr Phrase kSortedContainers[] = {{"box"}, {"bag"}, {"basket"}, {"drawer"}, {"jar"}, {"bucket"}};
-constexpr Phrase kPlanets[] = {{"Mercury"}, {"Venus"}, {"Mars"}, {"Jupiter"}, {"Saturn"}, {"Neptune"}};
-constexpr Phrase kMonths[] = {{"January"}, {"March"}, {"April"}, {"June"}, {"July"}, {"August"}};
+constexpr Phrase kSortedTrades[] = {{"baker"}, {"doctor"}, {"teacher"}, {"farmer"}, {"painter"}, {"sailor"}, {"tailor"}};
+constexpr Phrase kBeasts[] = {{"dog"}, {"cat"}, {"cow"}, {"pig"}, {"horse"}, {"goat"}, {"sheep"}};
+constexpr Phrase kToys[] = {{"ball"}, {"doll"}, {"kite"}, {"drum"}, {"bell"}, {"puzzle"}, {"rope"}};
+constexpr Phrase kBuildings[] = {{"school"}, {"library"}, {"station"}, {"tower"}, {"mill"}, {"barn"}, {"house"}};
+constexpr Phrase kSortedContainers[] = {{"box"}, {"bag"}, {"basket"}, {"drawer"}, {"jar"}, {"bucket"}, {"pot"}};
+constexpr Phrase kPlanets[] = {{"Mercury"}, {"Venus"}, {"Mars"}, {"Jupiter"}, {"Saturn"}, {"Neptune"}, {"Uranus"}};
+constexpr Phrase kMonths[] = {{"January"}, {"March"}, {"April"}, {"June"}, {"July"}, {"August"}, {"October"}};
 constexpr Phrase kSeasons[] = {{"spring"}, {"summer"}, {"autumn"}, {"winter"}};
-constexpr Phrase kNumbers[] = {{"three"}, {"six"}, {"seven"}, {"nine"}, {"ten"}, {"twelve"}};
-constexpr Phrase kMetals[] = {{"iron"}, {"gold"}, {"silver"}, {"copper"}, {"lead"}};
-constexpr Phrase kLiquids[] = {{"water"}, {"milk"}, {"oil"}, {"juice"}, {"tea"}};
+constexpr Phrase kNumbers[] = {{"three"}, {"six"}, {"seven"}, {"nine"}, {"ten"}, {"eleven"}, {"twelve"}};
+constexpr Phrase kMetals[] = {{"iron"}, {"gold"}, {"silver"}, {"copper"}, {"lead"}, {"tin"}, {"zinc"}};
+constexpr Phrase kLiquids[] = {{"water"}, {"milk"}, {"oil"}, {"juice"}, {"tea"}, {"ink"}, {"soup"}};
 constexpr Phrase kSounds[] = {{"moo"}, {"meow"}, {"woof"}, {"quack"}, {"oink"}, {"baa"}};
-constexpr Phrase kShapes[] = {{"circle"}, {"square"}, {"triangle"}, {"cube"}, {"cone"}};
-constexpr Phrase kFruits[] = {{"apple"}, {"pear"}, {"plum"}, {"banana"}, {"cherry"}};
-constexpr Phrase kVegetables[] = {{"carrot"}, {"onion"}, {"potato"}, {"cabbage"}, {"bean"}};
-constexpr Phrase kSweets[] = {{"candy"}, {"lollipop"}, {"chocolate"}, {"honey"}, {"cake"}};
-constexpr Phrase kBirds[] = {{"owl"}, {"hen"}, {"duck"}, {"swan"}, {"eagle"}};
-constexpr Phrase kInsects[] = {{"bee"}, {"ant"}, {"wasp"}, {"beetle"}, {"moth"}};
-constexpr Phrase kFish[] = {{"trout"}, {"salmon"}, {"shark"}, {"cod"}, {"eel"}};
-constexpr Phrase kTrees[] = {{"oak"}, {"pine"}, {"birch"}, {"willow"}, {"elm"}};
-constexpr Phrase kCountries[] = {{"France"}, {"Spain"}, {"China"}, {"Egypt"}, {"Peru"}};
-constexpr Phrase kCities[] = {{"Paris"}, {"Rome"}, {"London"}, {"Berlin"}, {"Tokyo"}};
+constexpr Phrase kShapes[] = {{"circle"}, {"square"}, {"triangle"}, {"cube"}, {"cone"}, {"ring"}, {"cross"}};
+constexpr Phrase kFruits[] = {{"apple"}, {"pear"}, {"plum"}, {"banana"}, {"cherry"}, {"lemon"}, {"grape"}};
+constexpr Phrase kVegetables[] = {{"carrot"}, {"onion"}, {"potato"}, {"cabbage"}, {"bean"}, {"pea"}, {"leek"}};
+constexpr Phrase kSweets[] = {{"candy"}, {"lollipop"}, {"chocolate"}, {"honey"}, {"cake"}, {"jam"}, {"pie"}};
+constexpr Phrase kBirds[] = {{"owl"}, {"hen"}, {"duck"}, {"swan"}, {"eagle"}, {"crow"}, {"goose"}};
+constexpr Phrase kInsects[] = {{"bee"}, {"ant"}, {"wasp"}, {"beetle"}, {"moth"}, {"fly"}, {"flea"}};
+constexpr Phrase kFish[] = {{"trout"}, {"salmon"}, {"shark"}, {"cod"}, {"eel"}, {"carp"}, {"tuna"}};
+constexpr Phrase kTrees[] = {{"oak"}, {"pine"}, {"birch"}, {"willow"}, {"elm"}, {"fir"}, {"maple"}};
+constexpr Phrase kCountries[] = {{"France"}, {"Spain"}, {"China"}, {"Egypt"}, {"Peru"}, {"Italy"}, {"Kenya"}};
+constexpr Phrase kCities[] = {{"Paris"}, {"Rome"}, {"London"}, {"Berlin"}, {"Tokyo"}, {"Cairo"}, {"Madrid"}};
 constexpr Phrase kWays[] = {{"north"}, {"south"}, {"east"}, {"west"}};
-constexpr Phrase kUnits[] = {{"metre"}, {"mile"}, {"litre"}, {"gram"}, {"hour"}};
+constexpr Phrase kUnits[] = {{"metre"}, {"mile"}, {"litre"}, {"gram"}, {"hour"}, {"minute"}, {"inch"}};
 
 const std::vector<Category> kCategories = {
     {{"colour"}, words_of(Pool::colour)},
@@ -64,17 +64,17 @@ const std::vector<Category> kCategories = {
 
 struct SubjectRow {
   std::string_view subject;
-  std::vector<std::string_view> categories;
+  std::vector<std::string_view> categories;  // the last one has no part in naming
 };
 const SubjectRow kSubjects[] = {
-    {"astronomy", {"planet", "month", "season", "day", "number"}},
-    {"conceptual_physics", {"metal", "liquid", "sound", "colour", "shape"}},
-    {"elementary_mathematics", {"number", "shape", "unit", "day", "container"}},
-    {"formal_logic", {"building", "container", "trade", "colour", "beast"}},
-    {"high_school_biology", {"bird", "insect", "fish", "tree", "beast"}},
-    {"high_school_geography", {"country", "city", "direction", "building", "tree"}},
-    {"miscellaneous", {"colour", "day", "trade", "beast", "toy"}},
-    {"nutrition", {"fruit", "vegetable", "sweet", "liquid", "fish"}},
+    {"astronomy", {"day", "month", "number", "planet", "season"}},
+    {"conceptual_physics", {"colour", "liquid", "metal", "shape", "sound"}},
+    {"elementary_mathematics", {"container", "number", "shape", "unit", "day"}},
+    {"formal_logic", {"beast", "building", "container", "trade", "colour"}},
+    {"high_school_biology", {"bird", "fish", "insect", "tree", "beast"}},
+    {"high_school_geography", {"building", "city", "country", "tree", "direction"}},
+    {"miscellaneous", {"beast", "colour", "day", "toy", "trade"}},
+    {"nutrition", {"fruit", "liquid", "sweet", "vegetable", "fish"}},
 };
 
 const Category* category_named(std::string_view name) {

@@ -12,8 +12,8 @@ struct Category {
   std::span<const Phrase> members;
 };
 
-// The categories that stories of a subject have words of: at least five, with no word in two of them. Every subject
-// that a story has is one of these.
+// The categories that stories of a subject have words of: at least five, with no word in two of them, the first four in
+// the order of the alphabet. Every subject that a story has is one of these.
 struct SortingKind {
   std::string_view subject;  // "nutrition"
   std::vector<const Category*> categories;

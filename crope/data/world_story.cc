@@ -7,6 +7,7 @@
 
 #include "crope/data/world_bindings.h"
 #include "crope/data/world_labels.h"
+#include "crope/data/world_naming.h"
 #include "crope/data/world_order.h"
 #include "crope/data/world_problem.h"
 #include "crope/data/world_sorting.h"
@@ -14,7 +15,7 @@
 namespace crope::data {
 namespace {
 
-enum class Family { labels, labelled_things, sorting, others };
+enum class Family { labels, labelled_things, naming, sorting, others };
 
 struct Maker {
   std::string_view subject;
@@ -33,6 +34,7 @@ std::vector<Maker> all_makers() {
   makers.push_back({"elementary_mathematics", draw_counting});
   for (const SortingKind& kind : sorting_kinds()) {
     makers.push_back({kind.subject, [&](RandomStream& random) { return draw_sorting(kind, random); }, Family::sorting});
+    makers.push_back({kind.subject, [&](RandomStream& random) { return draw_naming(kind, random); }, Family::naming});
   }
   for (const LabelKind& kind : label_kinds()) {
     makers.push_back({kind.subject,
@@ -78,8 +80,8 @@ std::span<const std::string_view> story_subjects() {
 
 Story draw_story(const StoryRequest& request, RandomStream& random) {
   // What is learned first has the larger share.
-  constexpr Family kShares[] = {Family::sorting, Family::sorting,         Family::sorting, Family::labels,
-                                Family::labels,  Family::labelled_things, Family::others,  Family::others};
+  constexpr Family kShares[] = {Family::naming,  Family::naming, Family::naming,          Family::sorting,
+                                Family::sorting, Family::labels, Family::labelled_things, Family::others};
   return draw_of(pick(kShares, random), request, random);
 }
 
