@@ -87,15 +87,22 @@ void write_continuation(std::string_view, RandomStream& random, std::string& out
   append_closing(question, question.stem, out);
 }
 
-void write_choice(std::string_view subject, RandomStream& random, std::string& out) {
-  const std::size_t place = random.below(kChoices);
-  const Story story = draw_story({.subject = subject}, random);
-  const Question question = draw_question(story, place, random);
+void append_choice(const Story& story, RandomStream& random, std::string& out) {
+  const Question question = draw_question(story, random.below(kChoices), random);
   // What can be asked without a story sometimes is.
   const bool is_short = !question.plain_text.empty() && one_in(2, random);
   out += is_short ? lettered(question.plain_text, question.choices) + "\nAnswer:" : choice_prompt(story, question);
   out += ' ';
   out += static_cast<char>('A' + question.answer);
+}
+
+void write_choice(std::string_view subject, RandomStream& random, std::string& out) {
+  append_choice(draw_story({.subject = subject}, random), random, out);
+}
+
+// What a word names does not depend on a story: there may be many such questions in a document.
+void write_naming_choice(std::string_view subject, RandomStream& random, std::string& out) {
+  append_choice(draw_naming_story({.subject = subject}, random), random, out);
 }
 
 // A lesson in answering by letter: the kinds that words can be of, and the letters of many words.
@@ -106,7 +113,7 @@ void write_naming_lesson(std::string_view subject, RandomStream& random, std::st
   std::vector<std::pair<const Phrase*, char>> words;
   for (std::size_t i = 0; i < kChoices; ++i) {
     const Category& category = *named_categories(kind)[i];
-    choices[i] = expand("{kind:a}", {{"kind", &category.name}}, Start::fragment);
+    choices[i] = category.name.text;
     for (const Phrase& word : category.members) words.push_back({&word, static_cast<char>('A' + i)});
   }
   shuffle(words, random);
@@ -116,7 +123,7 @@ void write_naming_lesson(std::string_view subject, RandomStream& random, std::st
   if (!is_asked) out += "\nWords:";
   for (const auto& [word, letter] : words) {
     if (is_asked) {
-      out += fmt::format("\nWhat does the word {} name?\nAnswer: {}", word->text, letter);
+      out += fmt::format("\nOf which kind is the word {}?\nAnswer: {}", word->text, letter);
     } else {
       out += fmt::format(" {} {}{}", word->text, letter, word == words.back().first ? "." : ",");
     }
@@ -177,11 +184,21 @@ struct DocumentKind {
   // One part is the whole document: where two stories are about the same few things, each would answer the other's
   // questions, and wrongly.
   bool is_short = false;
+  bool has_heading = false;  // of an examination
 };
 constexpr DocumentKind kDocumentKinds[] = {
-    {write_labels, 30, true}, {write_story, 2},   {write_continuation, 20, true}, {write_choice, 45, true},
-    {write_lesson, 15, true}, {write_problem, 6}, {write_game, 1},                {write_day, 1},
-    {write_facts, 1},         {write_naming_lesson, 15, true}};
+    {write_labels, 20, true},
+    {write_story, 2},
+    {write_continuation, 20, true},
+    {write_choice, 35, true, true},
+    {write_naming_choice, 25, false, true},
+    {write_lesson, 10, true},
+    {write_naming_lesson, 10, true},
+    {write_problem, 6},
+    {write_game, 1},
+    {write_day, 1},
+    {write_facts, 1},
+};
 
 // A word takes about five and a half bytes.
 constexpr std::size_t kLeastBytes = 450, kMostBytes = 900, kTooLong = 1000;
@@ -230,7 +247,7 @@ std::string make_document(std::uint64_t seed, std::uint64_t index) {
   const std::size_t enough = kLeastBytes + random.below(kMostBytes - kLeastBytes);
   std::string text;
   text.reserve(enough + 512);
-  if (kind.write == write_choice) text += choice_heading(subject);
+  if (kind.has_heading) text += choice_heading(subject);
   std::size_t last = 0;  // the size of the part before
   while (text.size() < enough && text.size() + last < kTooLong) {
     const std::size_t begin = text.size();

@@ -46,13 +46,11 @@ Story draw_naming(const SortingKind& kind, RandomStream& random) {
     const Slot slots[] = {
         {"x", words[denied[0]]}, {"y", words[denied[1]]}, {"z", words[denied[2]]}, {"key", words[i]}};
     Question question;
-    expand("The word is not {x}, {y} or {z}, but {key}. What does it name?", slots, Start::sentence, question.text);
-    expand("What does the word {key} name?", slots, Start::sentence, question.plain_text);
-    expand("the word that is not {x}, {y} or {z}, but {key}, names", slots, Start::fragment, question.stem);
-    expand("the word {key} names", slots, Start::fragment, question.plain_stem);
-    for (std::size_t c = 0; c < kChoices; ++c) {
-      question.choices[c] = expand("{kind:a}", {{"kind", &named[c]->name}}, Start::fragment);
-    }
+    expand("Of which kind is the word that is not {x}, {y} or {z}, but {key}?", slots, Start::sentence, question.text);
+    expand("Of which kind is the word {key}?", slots, Start::sentence, question.plain_text);
+    expand("the word that is not {x}, {y} or {z}, but {key}, is of the kind", slots, Start::fragment, question.stem);
+    expand("the word {key} is of the kind", slots, Start::fragment, question.plain_stem);
+    for (std::size_t c = 0; c < kChoices; ++c) question.choices[c] = named[c]->name.text;
     question.answer = i;
     question.key = words[i]->text;
     story.questions.push_back(std::move(question));

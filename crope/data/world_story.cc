@@ -89,6 +89,10 @@ Story draw_sorting_story(const StoryRequest& request, RandomStream& random) {
   return draw_of(Family::sorting, request, random);
 }
 
+Story draw_naming_story(const StoryRequest& request, RandomStream& random) {
+  return draw_of(Family::naming, request, random);
+}
+
 Question draw_question(const Story& story, std::size_t place, RandomStream& random) {
   if (story.is_ordered) return story.questions[place];
   Question question = pick(story.questions, random);

@@ -47,8 +47,9 @@ struct StoryRequest {
 
 Story draw_story(const StoryRequest& request, RandomStream& random);
 
-// The same, but about sorting words (world_sorting.h).
+// The same, but about sorting words (world_sorting.h), and about what words name (world_naming.h).
 Story draw_sorting_story(const StoryRequest& request, RandomStream& random);
+Story draw_naming_story(const StoryRequest& request, RandomStream& random);
 
 // One of the story's questions with its answer at `place`.
 Question draw_question(const Story& story, std::size_t place, RandomStream& random);

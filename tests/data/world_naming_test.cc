@@ -37,7 +37,7 @@ TEST(WorldNaming, EveryKindHasSevenWords) {
 
 // The kind is found again from the word that stands last.
 TEST(WorldNaming, TheAnswerIsTheKindOfTheWordAskedAbout) {
-  const std::regex asked(R"(The word is not \w+, \w+ or \w+, but (\w+)\. What does it name\?)");
+  const std::regex asked(R"(Of which kind is the word that is not \w+, \w+ or \w+, but (\w+)\?)");
   RandomStream random(4, "test");
   for (const SortingKind& kind : sorting_kinds()) {
     for (int i = 0; i < 50; ++i) {
@@ -49,13 +49,13 @@ TEST(WorldNaming, TheAnswerIsTheKindOfTheWordAskedAbout) {
         const Question& question = story.questions[place];
         std::smatch match;
         ASSERT_TRUE(std::regex_match(question.text, match, asked)) << question.text;
-        EXPECT_EQ(question.plain_text, "What does the word " + match[1].str() + " name?");
+        EXPECT_EQ(question.plain_text, "Of which kind is the word " + match[1].str() + "?");
         EXPECT_EQ(question.answer, place);
         const auto& members = named_categories(kind)[place]->members;
         EXPECT_TRUE(std::any_of(members.begin(), members.end(),
                                 [&](const Phrase& member) { return member.text == match[1].str(); }))
             << question.text;
-        EXPECT_TRUE(question.choices[place].ends_with(named_categories(kind)[place]->name.text));
+        EXPECT_EQ(question.choices[place], named_categories(kind)[place]->name.text);
       }
     }
   }
