@@ -131,7 +131,7 @@ Figure parameter_bars(const std::vector<ParameterBar>& bars) {
       .legend = {{.label = "embedding", .color = Color::shade, .is_box = true},
                  {.label = "feed-forward", .color = Color::muted, .is_box = true, .transparency = 0.25},
                  {.label = "attention", .color = Color::blue, .is_box = true}},
-      .width = 470};
+      .width = 520};
   for (const ParameterBar& bar : bars) {
     chart.bars.push_back(
         {.label = bar.label,
@@ -139,7 +139,7 @@ Figure parameter_bars(const std::vector<ParameterBar>& bars) {
                    {double(bar.feed_forward + bar.norm), Color::muted, 0.25},
                    {double(bar.attention), Color::blue}},
          .text = bar.attention_saving > 0
-                     ? fmt::format("{}  (−{:.1f}%)", format_parameters(bar.total()), 100 * bar.attention_saving)
+                     ? fmt::format("{}, attention −{:.1f}%", format_parameters(bar.total()), 100 * bar.attention_saving)
                      : format_parameters(bar.total())});
   }
   return stacked_bar_chart(chart);
