@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "crope/base/error.h"
+#include "crope/base/utf8.h"
 #include "crope/base/threads.h"
 #include "crope/model/model_dir.h"
 
@@ -74,7 +75,7 @@ const text::Tokenizer& GenerationModel::require_tokenizer() const {
 }
 
 std::vector<std::int32_t> GenerationModel::encode(const std::string& text, const std::string& origin) const {
-  const std::size_t valid = infer::valid_utf8_length(text);
+  const std::size_t valid = valid_utf8_prefix(text);
   if (valid < text.size()) {
     throw UsageError(fmt::format("{}: not valid UTF-8 at byte {}", origin, valid), "convert it to UTF-8 first");
   }

@@ -7,8 +7,8 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/utf8.h"
 #include "crope/eval/benchmark_rows.h"
-#include "crope/formats/json_line.h"
 
 namespace crope::eval {
 namespace fs = std::filesystem;
@@ -20,7 +20,7 @@ bool is_json_lines(const fs::path& file) {
 }
 
 Item perplexity_item(Json doc, const std::string& text, const std::string& where) {
-  const std::size_t valid = formats::valid_utf8_prefix(text);
+  const std::size_t valid = valid_utf8_prefix(text);
   if (valid != text.size()) throw Error(fmt::format("{}: not UTF-8 at byte {}", where, valid + 1));
   if (text.empty()) throw Error(fmt::format("{}: the text is empty", where));
   Item item;

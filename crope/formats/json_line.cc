@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "crope/base/utf8.h"
+
 namespace crope::formats {
 namespace {
 
@@ -232,42 +234,6 @@ class LineParser {
 };
 
 }  // namespace
-
-std::size_t valid_utf8_prefix(std::string_view text) {
-  std::size_t i = 0;
-  const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
-  const auto continues = [&](std::size_t k) { return (byte(k) & 0xC0) == 0x80; };
-  const auto is_ascii = [&](std::size_t words) {
-    std::uint64_t all = 0;
-    for (std::size_t w = 0; w < words; ++w) all |= load(text.data() + i + 8 * w);
-    return (all & repeat(0x80)) == 0;
-  };
-  while (i < text.size()) {
-    if (text.size() - i >= 32 && is_ascii(4)) {
-      i += 32;
-      continue;
-    }
-    if (text.size() - i >= 8 && is_ascii(1)) {
-      i += 8;
-      continue;
-    }
-    const unsigned first = byte(i), second = byte(i + 1);
-    if (first < 0x80) {
-      i += 1;
-    } else if (first >= 0xC2 && first <= 0xDF && continues(i + 1)) {
-      i += 2;
-    } else if (first >= 0xE0 && first <= 0xEF && continues(i + 1) && continues(i + 2) &&
-               !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F)) {
-      i += 3;
-    } else if (first >= 0xF0 && first <= 0xF4 && continues(i + 1) && continues(i + 2) && continues(i + 3) &&
-               !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second > 0x8F)) {
-      i += 4;
-    } else {
-      return i;
-    }
-  }
-  return i;
-}
 
 JsonField find_json_string(std::string_view line, std::string_view name, std::string& text) {
   const std::size_t valid = valid_utf8_prefix(line);

@@ -21,7 +21,4 @@ struct JsonField {
 // white space after the value; and nesting deeper than 64.
 JsonField find_json_string(std::string_view line, std::string_view name, std::string& text);
 
-// Whether `text` is UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. The length of its valid beginning.
-std::size_t valid_utf8_prefix(std::string_view text);
-
 }  // namespace crope::formats

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "crope/base/error.h"
+#include "crope/base/utf8.h"
 #include "crope/formats/arrow_status.h"
-#include "crope/formats/json_line.h"
 
 namespace crope::formats {
 namespace fs = std::filesystem;

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <optional>
 
@@ -20,6 +22,9 @@ namespace {
 // Logits that are held at once. The weights are read, and laid out for the product, once for so many rows.
 constexpr std::size_t kLogitRows = 1024;
 constexpr std::int64_t kLogitColumns = 6288;  // an eighth of GPT-2's vocabulary; rows are no power of two apart
+
+// Tokens that make a group for one thread, at least, and how many groups a thread should have.
+constexpr std::int64_t kLeastGroup = 256, kGroupsOfAThread = 4;
 
 // Inputs that have so many tokens in common share them. Among thousands of rows a short piece costs nothing of its own.
 constexpr std::int64_t kShortestBranch = 2;
@@ -84,7 +89,8 @@ class Scorer {
  public:
   Scorer(const model::Transformer& model, std::span<const ScoreRequest> requests, const ScorerOptions& options,
          const std::function<void(std::size_t, const Score&)>& on_score)
-      : decoder_(model), options_(options), on_score_(on_score), scores_(requests.size(), Score{0, true}) {
+      : model_(model), options_(options), on_score_(on_score), scores_(requests.size(), Score{0, true}) {
+    decoders_.emplace_back(model);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       check_request(i, requests[i], model.config);
       inputs_.push_back(input_of(requests[i], model.config.max_seq_len));
@@ -94,7 +100,7 @@ class Scorer {
     work_.resize(tree_.nodes.size());
     for (std::size_t i = 0; i < requests.size(); ++i) assign_targets(i, requests[i].continuation);
     for (std::size_t node = tree_.nodes.size(); node-- > 0;) {
-      if (tree_.nodes[node].parent == PrefixNode::kNone) start(node, decoder_.make_cache());
+      if (tree_.nodes[node].parent == PrefixNode::kNone) start(node, decoders_[0].make_cache());
     }
   }
 
@@ -103,14 +109,14 @@ class Scorer {
   }
 
  private:
-  // Part of a node in a batch, from the first position there that predicts anything.
+  // Part of a node in a batch.
   struct Piece {
     std::size_t node;
     std::int64_t begin, end;  // positions
-    std::int64_t row;         // of the first, in the decoder's output
+    std::int64_t asked;       // the first of them that predicts anything; end: none
   };
 
-  // Row `row` of the batch predicts for targets [begin, end) of a node.
+  // Row `row` of a decoder's output predicts for targets [begin, end) of a node.
   struct Prediction {
     std::int64_t row;
     Target* begin;
@@ -147,8 +153,7 @@ class Scorer {
   // The latest nodes first: what they share is let go soon.
   void run_batch() {
     std::vector<Piece> pieces;
-    std::vector<Chunk> chunks;
-    std::int64_t rows = 0, asked_rows = 0;
+    std::int64_t rows = 0;
     while (!ready_.empty() && rows < options_.batch_tokens) {
       const std::size_t node = ready_.back();
       const PrefixNode& place = tree_.nodes[node];
@@ -160,51 +165,86 @@ class Scorer {
       } else {
         work_[node].cache->reserve(place.end - begin);
       }
-      const auto ids = std::span(inputs_[place.input]);
-      const std::int64_t asked = std::clamp(first_target(node, begin), begin, end);
-      chunks.push_back({&*work_[node].cache,
-                        ids.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
-                        asked - begin});
-      pieces.push_back({node, asked, end, asked_rows});
+      pieces.push_back({node, begin, end, std::clamp(first_target(node, begin), begin, end)});
       work_[node].done += end - begin;
       rows += end - begin;
-      asked_rows += end - asked;
       if (end < place.end) break;
       ready_.pop_back();
     }
-    decoder_.append(chunks);
-    add_scores(pieces);
+    const auto threads = static_cast<std::size_t>(at::get_num_threads());
+    const std::vector<std::span<const Piece>> groups = grouped(pieces, rows, static_cast<std::int64_t>(threads));
+    if (groups.size() < threads) {
+      score_pieces(decoders_[0], pieces);
+    } else {
+      while (decoders_.size() < threads) decoders_.emplace_back(model_);
+      std::atomic<std::size_t> next = 0;
+      at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t thread, std::int64_t) {
+        Decoder& decoder = decoders_[static_cast<std::size_t>(thread)];
+        for (std::size_t group = next++; group < groups.size(); group = next++) score_pieces(decoder, groups[group]);
+      });
+    }
     for (const Piece& piece : pieces) {
       if (piece.end == tree_.nodes[piece.node].end) finish(piece.node);
     }
   }
 
-  void add_scores(const std::vector<Piece>& pieces) {
+  // Neighbouring pieces together, several groups for each thread: a thread that has one to itself waits for nobody
+  // between products, and what it works on stays near. One group where pieces are too large to share out.
+  static std::vector<std::span<const Piece>> grouped(std::span<const Piece> pieces, std::int64_t rows,
+                                                     std::int64_t threads) {
+    const std::int64_t enough = std::max(kLeastGroup, rows / (kGroupsOfAThread * threads));
+    std::vector<std::span<const Piece>> groups;
+    std::size_t begin = 0;
+    std::int64_t held = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      held += pieces[i].end - pieces[i].begin;
+      if (held > 2 * enough && threads > 1) return {pieces};
+      if (held < enough && i + 1 < pieces.size()) continue;
+      groups.push_back(pieces.subspan(begin, i + 1 - begin));
+      begin = i + 1;
+      held = 0;
+    }
+    return groups;
+  }
+
+  // REQUIRES: no node is worked on by two threads at once. No request has two nodes in a batch.
+  void score_pieces(Decoder& decoder, std::span<const Piece> pieces) {
+    std::vector<Chunk> chunks;
+    for (const Piece& piece : pieces) {
+      const auto ids = std::span(inputs_[tree_.nodes[piece.node].input]);
+      chunks.push_back({&*work_[piece.node].cache,
+                        ids.subspan(static_cast<std::size_t>(piece.begin), static_cast<std::size_t>(piece.end - piece.begin)),
+                        piece.asked - piece.begin});
+    }
+    decoder.append(chunks);
     std::vector<Prediction> predictions;
+    std::int64_t row = 0;
     for (const Piece& piece : pieces) {
       std::vector<Target>& targets = work_[piece.node].targets;
       for (std::size_t i = 0; i < targets.size();) {
         std::size_t next = i + 1;
         while (next < targets.size() && targets[next].position == targets[i].position) ++next;
-        if (targets[i].position >= piece.begin && targets[i].position < piece.end) {
-          predictions.push_back({piece.row + targets[i].position - piece.begin, &targets[i], targets.data() + next});
+        if (targets[i].position >= piece.asked && targets[i].position < piece.end) {
+          predictions.push_back({row + targets[i].position - piece.asked, &targets[i], targets.data() + next});
         }
         i = next;
       }
+      row += piece.end - piece.asked;
     }
     std::vector<std::int64_t> rows;
     for (std::size_t begin = 0; begin < predictions.size(); begin += kLogitRows) {
       const std::size_t end = std::min(predictions.size(), begin + kLogitRows);
       rows.clear();
       for (std::size_t i = begin; i < end; ++i) rows.push_back(predictions[i].row);
-      add_predictions(std::span(predictions).subspan(begin, end - begin), rows);
+      add_predictions(decoder, std::span(predictions).subspan(begin, end - begin), rows);
     }
   }
 
   // The scores of a row are summed in the order of positions, by one thread.
-  void add_predictions(std::span<const Prediction> predictions, std::span<const std::int64_t> rows) {
+  void add_predictions(Decoder& decoder, std::span<const Prediction> predictions,
+                       std::span<const std::int64_t> rows) {
     std::vector<ops::cpu::RowMaximum> maxima(predictions.size());
-    decoder_.for_logit_panels(rows, kLogitColumns, [&](std::int64_t first, const at::Tensor& logits) {
+    decoder.for_logit_panels(rows, kLogitColumns, [&](std::int64_t first, const at::Tensor& logits) {
       const std::int64_t width = logits.size(1);
       const auto* data = logits.const_data_ptr<float>();
       at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -234,7 +274,8 @@ class Scorer {
     for (const std::size_t request : work.ends) on_score_(request, scores_[request]);
   }
 
-  Decoder decoder_;
+  const model::Transformer& model_;
+  std::deque<Decoder> decoders_;  // one for each thread that has been at work
   ScorerOptions options_;
   const std::function<void(std::size_t, const Score&)>& on_score_;
   std::vector<Score> scores_;

@@ -3,34 +3,12 @@
 #include <algorithm>
 
 #include "crope/base/error.h"
+#include "crope/base/utf8.h"
 
 namespace crope::infer {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// What the first bytes of a text are: a whole character, the beginning of one that the text breaks off, or nothing.
-enum class Prefix { character, beginning, invalid };
-struct Character {
-  Prefix kind;
-  std::size_t length;  // of the character, or of the part that no character begins with further
-};
-
-Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {Prefix::character, 1};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4) return {Prefix::invalid, 1};
-  for (std::size_t i = 1; i < length; ++i) {
-    if (i == text.size()) return {Prefix::beginning, i};
-    // The second byte excludes overlong forms, surrogates and what is above U+10FFFF.
-    const unsigned char lowest = i > 1 ? 0x80 : lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    const unsigned char highest = i > 1 ? 0xBF : lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    if (byte(i) < lowest || byte(i) > highest) return {Prefix::invalid, i};
-  }
-  return {Prefix::character, length};
-}
 
 // How many bytes at the end of `text` a stop string begins with.
 std::size_t held_back(std::string_view text, const std::vector<std::string>& stop) {
@@ -50,9 +28,9 @@ std::string Utf8Stream::push(std::string_view bytes) {
   std::string characters;
   std::string_view rest = pending_;
   while (!rest.empty()) {
-    const Character first = first_character(rest);
-    if (first.kind == Prefix::beginning) break;
-    characters += first.kind == Prefix::character ? rest.substr(0, first.length) : kReplacement;
+    const Utf8Character first = first_utf8_character(rest);
+    if (first.kind == Utf8Kind::beginning) break;
+    characters += first.kind == Utf8Kind::character ? rest.substr(0, first.length) : kReplacement;
     rest.remove_prefix(first.length);
   }
   pending_ = std::string(rest);
@@ -63,16 +41,6 @@ std::string Utf8Stream::finish() {
   const bool broken = !pending_.empty();
   pending_.clear();
   return broken ? std::string(kReplacement) : std::string();
-}
-
-std::size_t valid_utf8_length(std::string_view text) {
-  std::size_t length = 0;
-  while (length < text.size()) {
-    const Character next = first_character(text.substr(length));
-    if (next.kind != Prefix::character) break;
-    length += next.length;
-  }
-  return length;
 }
 
 TextStream::TextStream(std::vector<std::string> stop) : stop_(std::move(stop)) {

@@ -22,9 +22,6 @@ class Utf8Stream {
   std::string pending_;  // the beginning of a character, at most three bytes
 };
 
-// How many bytes from the beginning are whole UTF-8 characters: all of them, in valid text.
-std::size_t valid_utf8_length(std::string_view text);
-
 // The text of one sequence. It ends before the first stop string, wherever token borders fall.
 class TextStream {
  public:

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "crope/infer/text_stream.h"
+#include "crope/base/utf8.h"
 
 namespace crope::serve {
 namespace {
@@ -97,7 +97,7 @@ std::string token_name(std::optional<std::int32_t> id, const text::Tokenizer* to
   if (!id) return "";
   if (tokenizer == nullptr || *id >= tokenizer->vocab_size()) return fmt::format("token_id:{}", *id);
   const std::string_view bytes = tokenizer->token_bytes(*id);
-  if (infer::valid_utf8_length(bytes) == bytes.size()) return std::string(bytes);
+  if (valid_utf8_prefix(bytes) == bytes.size()) return std::string(bytes);
   std::string name = "bytes:";
   for (const char byte : bytes) name += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   return name;

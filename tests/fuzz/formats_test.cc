@@ -9,6 +9,7 @@
 #include <array>
 
 #include "crope/base/file.h"
+#include "crope/base/utf8.h"
 #include "crope/data/data_dir.h"
 #include "crope/formats/json_line.h"
 #include "crope/formats/jsonl.h"
@@ -101,7 +102,7 @@ void read_lines(const fs::path& path) {
   bool is_bad = false;
   while (const auto row = reader.next()) {
     if (row->kind == formats::JsonlRow::Kind::text) {
-      ASSERT_EQ(formats::valid_utf8_prefix(row->text), row->text.size());
+      ASSERT_EQ(valid_utf8_prefix(row->text), row->text.size());
     }
     is_bad = is_bad || row->kind == formats::JsonlRow::Kind::bad;
   }

@@ -1,6 +1,7 @@
 #include "crope/infer/generation.h"
 
 #include "crope/base/error.h"
+#include "crope/base/utf8.h"
 #include "tests/infer/small_model.h"
 
 namespace crope::infer {
@@ -40,7 +41,7 @@ std::vector<Generation> run(const model::Transformer& model, const text::Tokeniz
                 [&](std::size_t index, std::int32_t id, std::string_view text) {
                   ids[index].push_back(id);
                   streamed[index] += text;
-                  EXPECT_EQ(valid_utf8_length(text), text.size()) << "a split character";
+                  EXPECT_EQ(valid_utf8_prefix(text), text.size()) << "a split character";
                 },
             .on_done =
                 [&](std::size_t index, const Generation& result) {
@@ -81,8 +82,8 @@ TEST(Generation, StopStringsEndTheText) {
   ASSERT_GT(whole.text.size(), 12u);
   // A piece of what comes, over several tokens: from a character's begin to another's.
   std::size_t begin = 6, end = 10;
-  while (valid_utf8_length(whole.text.substr(0, begin)) < begin) ++begin;
-  while (end <= begin || valid_utf8_length(whole.text.substr(0, end)) < end) ++end;
+  while (valid_utf8_prefix(whole.text.substr(0, begin)) < begin) ++begin;
+  while (end <= begin || valid_utf8_prefix(whole.text.substr(0, end)) < end) ++end;
   request.stop = {"never there", whole.text.substr(begin, end - begin)};
   const Generation stopped = run(model, &tokenizer, {request})[0];
   EXPECT_EQ(stopped.finish, FinishReason::stop);

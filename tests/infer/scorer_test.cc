@@ -1,5 +1,7 @@
 #include "crope/infer/scorer.h"
 
+#include <ATen/Parallel.h>
+
 #include <map>
 
 #include "crope/base/error.h"
@@ -59,6 +61,24 @@ TEST_P(ScorerOfVariant, SharedContextsGiveTheScoresOfWholeRows) {
   for (const std::int64_t batch_tokens : {4096, 32, 5, 1}) {
     check_scores(model, requests, {.batch_tokens = batch_tokens});
   }
+}
+
+// Enough for several groups of sequences, which threads work on side by side.
+TEST_P(ScorerOfVariant, AnyNumberOfThreadsGivesTheScoresOfWholeRows) {
+  const model::Transformer model = small_model(GetParam().variant);
+  RandomStream random(4, "requests");
+  std::vector<ScoreRequest> requests;
+  for (int question = 0; question < 60; ++question) {
+    const auto context = draw_ids(random, 9 + random.below(6));
+    for (int choice = 0; choice < 4; ++choice) requests.push_back({context, draw_ids(random, 1 + random.below(9))});
+  }
+  const int before = at::get_num_threads();
+  for (const int threads : {1, 2, 3}) {
+    at::set_num_threads(threads);
+    check_scores(model, requests, {});
+    check_scores(model, requests, {.batch_tokens = 600});
+  }
+  at::set_num_threads(before);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllVariants, ScorerOfVariant, testing::ValuesIn(model::kVariants),
