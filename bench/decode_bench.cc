@@ -61,7 +61,9 @@ Settings parse(int argc, char** argv) {
 double gemm_peak() {
   static const at::Tensor x = at::randn({2048, 2048}), y = at::randn({2048, 2048});
   static at::Tensor out = at::empty({2048, 2048});
-  const double seconds = seconds_of([&] { at::mm_out(out, x, y); });
+  // The best of four: the first one of all fetches memory from the system.
+  double seconds = seconds_of([&] { at::mm_out(out, x, y); });
+  for (int i = 0; i < 3; ++i) seconds = std::min(seconds, seconds_of([&] { at::mm_out(out, x, y); }));
   return 2.0 * 2048 * 2048 * 2048 / seconds;
 }
 
