@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "crope/base/error.h"
-#include "crope/base/utf8.h"
 #include "crope/base/threads.h"
+#include "crope/base/utf8.h"
 #include "crope/model/model_dir.h"
 
 namespace crope::cli {

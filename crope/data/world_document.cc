@@ -9,8 +9,8 @@
 
 #include "crope/data/world_grammar.h"
 #include "crope/data/world_labels.h"
-#include "crope/data/world_narrative.h"
 #include "crope/data/world_naming.h"
+#include "crope/data/world_narrative.h"
 
 namespace crope::data {
 namespace {

@@ -43,8 +43,7 @@ Story draw_naming(const SortingKind& kind, RandomStream& random) {
     std::swap(*std::find(others.begin(), others.end(), i), others[kChoices - 1]);
     std::span<std::size_t> denied(others.data(), kChoices - 1);
     shuffle(denied, random);
-    const Slot slots[] = {
-        {"x", words[denied[0]]}, {"y", words[denied[1]]}, {"z", words[denied[2]]}, {"key", words[i]}};
+    const Slot slots[] = {{"x", words[denied[0]]}, {"y", words[denied[1]]}, {"z", words[denied[2]]}, {"key", words[i]}};
     Question question;
     expand("Of which kind is the word that is not {x}, {y} or {z}, but {key}?", slots, Start::sentence, question.text);
     expand("Of which kind is the word {key}?", slots, Start::sentence, question.plain_text);

@@ -1,5 +1,6 @@
-// Stories about which kind of thing a word names: the four kinds of a subject are the choices, always in the order of the
-// alphabet. What each word names has to be known; which word is asked about is known from its place in the sentence.
+// Stories about which kind of thing a word names: the four kinds of a subject are the choices, always in the order of
+// the alphabet. What each word names has to be known; which word is asked about is known from its place in the
+// sentence.
 #pragma once
 
 #include "crope/data/world_sorting.h"

@@ -8,7 +8,8 @@
 namespace crope::data {
 namespace {
 
-constexpr Phrase kSortedTrades[] = {{"baker"}, {"doctor"}, {"teacher"}, {"farmer"}, {"painter"}, {"sailor"}, {"tailor"}};
+constexpr Phrase kSortedTrades[] = {{"baker"},   {"doctor"}, {"teacher"}, {"farmer"},
+                                    {"painter"}, {"sailor"}, {"tailor"}};
 constexpr Phrase kBeasts[] = {{"dog"}, {"cat"}, {"cow"}, {"pig"}, {"horse"}, {"goat"}, {"sheep"}};
 constexpr Phrase kToys[] = {{"ball"}, {"doll"}, {"kite"}, {"drum"}, {"bell"}, {"puzzle"}, {"rope"}};
 constexpr Phrase kBuildings[] = {{"school"}, {"library"}, {"station"}, {"tower"}, {"mill"}, {"barn"}, {"house"}};

@@ -37,11 +37,9 @@ std::vector<Maker> all_makers() {
     makers.push_back({kind.subject, [&](RandomStream& random) { return draw_naming(kind, random); }, Family::naming});
   }
   for (const LabelKind& kind : label_kinds()) {
-    makers.push_back({kind.subject,
-                      [&](RandomStream& random) { return draw_labels(kind, random).labels; },
-                      Family::labels});
-    makers.push_back({kind.subject,
-                      [&](RandomStream& random) { return draw_labels(kind, random).things; },
+    makers.push_back(
+        {kind.subject, [&](RandomStream& random) { return draw_labels(kind, random).labels; }, Family::labels});
+    makers.push_back({kind.subject, [&](RandomStream& random) { return draw_labels(kind, random).things; },
                       Family::labelled_things});
   }
   return makers;

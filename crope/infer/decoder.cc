@@ -23,8 +23,8 @@ namespace {
 
 using torch::Tensor;
 
-// Up to this many rows the weights are read once by our own kernel; beyond, ATen's products take over. A choice, not yet
-// a measurement.
+// Up to this many rows the weights are read once by our own kernel; beyond, ATen's products take over. A choice, not
+// yet a measurement.
 constexpr std::int64_t kSkinnyRows = 24;
 
 // Weights that a thread should have to itself before another one is woken up.

@@ -314,7 +314,8 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
     }
   }
   for (Sequence* sequence : scored) {
-    events.push_back({.sequence = sequence->number, .id = -1, .finish = FinishReason::length, .prompt = sequence->scores});
+    events.push_back(
+        {.sequence = sequence->number, .id = -1, .finish = FinishReason::length, .prompt = sequence->scores});
     remove(sequence->number);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -57,9 +57,9 @@ std::vector<std::int32_t> input_of(const ScoreRequest& request, std::int64_t win
 // Takes up what is known of further logits of a row, which begin at `first`.
 void merge(const ops::cpu::RowMaximum& further, std::int64_t first, ops::cpu::RowMaximum& row) {
   const double high = std::max(row.log_sum_exp, further.log_sum_exp);
-  row.log_sum_exp =
-      first == 0 ? further.log_sum_exp
-                 : high + std::log(std::exp(row.log_sum_exp - high) + std::exp(further.log_sum_exp - high));
+  row.log_sum_exp = first == 0
+                        ? further.log_sum_exp
+                        : high + std::log(std::exp(row.log_sum_exp - high) + std::exp(further.log_sum_exp - high));
   if (first > 0 && !(further.value > row.value)) return;
   row.index = first + further.index;
   row.value = further.value;
@@ -212,9 +212,10 @@ class Scorer {
     std::vector<Chunk> chunks;
     for (const Piece& piece : pieces) {
       const auto ids = std::span(inputs_[tree_.nodes[piece.node].input]);
-      chunks.push_back({&*work_[piece.node].cache,
-                        ids.subspan(static_cast<std::size_t>(piece.begin), static_cast<std::size_t>(piece.end - piece.begin)),
-                        piece.asked - piece.begin});
+      chunks.push_back(
+          {&*work_[piece.node].cache,
+           ids.subspan(static_cast<std::size_t>(piece.begin), static_cast<std::size_t>(piece.end - piece.begin)),
+           piece.asked - piece.begin});
     }
     decoder.append(chunks);
     std::vector<Prediction> predictions;
@@ -241,8 +242,7 @@ class Scorer {
   }
 
   // The scores of a row are summed in the order of positions, by one thread.
-  void add_predictions(Decoder& decoder, std::span<const Prediction> predictions,
-                       std::span<const std::int64_t> rows) {
+  void add_predictions(Decoder& decoder, std::span<const Prediction> predictions, std::span<const std::int64_t> rows) {
     std::vector<ops::cpu::RowMaximum> maxima(predictions.size());
     decoder.for_logit_panels(rows, kLogitColumns, [&](std::int64_t first, const at::Tensor& logits) {
       const std::int64_t width = logits.size(1);

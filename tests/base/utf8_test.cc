@@ -42,9 +42,9 @@ TEST(Utf8, WhatIsNoCharacterIsInvalidUpToWhereItCouldHaveBeenOne) {
   const struct {
     std::string_view text;
     std::size_t length;
-  } cases[] = {{"\x80", 1},         {"\xC0\x80", 1},     {"\xC1\xBF", 1},         {"\xE0\x9F\xBF", 1}, {"\xED\xA0\x80", 1},
-               {"\xF0\x8F\xBF", 1}, {"\xF4\x90\x80", 1}, {"\xF5\x80\x80\x80", 1}, {"\xFF", 1},         {"\xE2\x82 ", 2},
-               {"\xF0\x9F\x98 ", 3}};
+  } cases[] = {{"\x80", 1},         {"\xC0\x80", 1},     {"\xC1\xBF", 1},     {"\xE0\x9F\xBF", 1},
+               {"\xED\xA0\x80", 1}, {"\xF0\x8F\xBF", 1}, {"\xF4\x90\x80", 1}, {"\xF5\x80\x80\x80", 1},
+               {"\xFF", 1},         {"\xE2\x82 ", 2},    {"\xF0\x9F\x98 ", 3}};
   for (const auto& c : cases) {
     const Utf8Character first = first_utf8_character(c.text);
     EXPECT_EQ(first.kind, Utf8Kind::invalid) << c.text;

@@ -20,9 +20,9 @@ TEST(WorldNaming, KindsStandInTheOrderOfTheAlphabet) {
   for (const SortingKind& kind : sorting_kinds()) {
     const auto named = named_categories(kind);
     ASSERT_EQ(named.size(), kChoices);
-    EXPECT_TRUE(std::is_sorted(named.begin(), named.end(),
-                               [](const Category* x, const Category* y) { return x->name.text < y->name.text; }))
-        << kind.subject;
+    EXPECT_TRUE(std::is_sorted(named.begin(), named.end(), [](const Category* x, const Category* y) {
+      return x->name.text < y->name.text;
+    })) << kind.subject;
   }
 }
 
@@ -52,9 +52,9 @@ TEST(WorldNaming, TheAnswerIsTheKindOfTheWordAskedAbout) {
         EXPECT_EQ(question.plain_text, "Of which kind is the word " + match[1].str() + "?");
         EXPECT_EQ(question.answer, place);
         const auto& members = named_categories(kind)[place]->members;
-        EXPECT_TRUE(std::any_of(members.begin(), members.end(),
-                                [&](const Phrase& member) { return member.text == match[1].str(); }))
-            << question.text;
+        EXPECT_TRUE(std::any_of(members.begin(), members.end(), [&](const Phrase& member) {
+          return member.text == match[1].str();
+        })) << question.text;
         EXPECT_EQ(question.choices[place], named_categories(kind)[place]->name.text);
       }
     }
