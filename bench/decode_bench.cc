@@ -22,6 +22,7 @@
 #include "crope/model/transformer.h"
 #include "crope/ops/tensor_memory.h"
 #include "crope/study/machine_speed.h"
+#include "crope/train/gemm_peak.h"
 
 namespace {
 
@@ -56,15 +57,6 @@ Settings parse(int argc, char** argv) {
     }
   }
   return settings;
-}
-
-double gemm_peak() {
-  static const at::Tensor x = at::randn({2048, 2048}), y = at::randn({2048, 2048});
-  static at::Tensor out = at::empty({2048, 2048});
-  // The best of four: the first one of all fetches memory from the system.
-  double seconds = seconds_of([&] { at::mm_out(out, x, y); });
-  for (int i = 0; i < 3; ++i) seconds = std::min(seconds, seconds_of([&] { at::mm_out(out, x, y); }));
-  return 2.0 * 2048 * 2048 * 2048 / seconds;
 }
 
 struct Case {
@@ -151,7 +143,7 @@ int main(int argc, char** argv) {
   decode(cases.front(), 1, 2);
   for (int round = 0; round < settings.rounds; ++round) {
     record("read bandwidth", study::read_bandwidth(/*passes=*/1));
-    record("gemm peak", gemm_peak());
+    record("gemm peak", train::measure_gemm_peak(torch::kCPU));
     for (const Case& c : cases) {
       record(c.name + " decode 1", decode(c, 1, settings.tokens));
       record(c.name + " decode 8", decode(c, 8, settings.tokens));

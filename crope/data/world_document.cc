@@ -105,6 +105,23 @@ void write_naming_choice(std::string_view subject, RandomStream& random, std::st
   append_choice(draw_naming_story({.subject = subject}, random), random, out);
 }
 
+// A question, or a word that stands for one, and its letter.
+struct Answer {
+  std::string said;
+  char letter;
+};
+
+void append_asked(const std::vector<Answer>& answers, std::string& out) {
+  for (const Answer& answer : answers) out += fmt::format("\n{}\nAnswer: {}", answer.said, answer.letter);
+}
+
+void append_listed(std::string_view heading, const std::vector<Answer>& answers, std::string& out) {
+  out += fmt::format("\n{}:", heading);
+  for (const Answer& answer : answers) {
+    out += fmt::format(" {} {}{}", answer.said, answer.letter, &answer == &answers.back() ? "." : ",");
+  }
+}
+
 // A lesson in answering by letter: the kinds that words can be of, and the letters of many words.
 void write_naming_lesson(std::string_view subject, RandomStream& random, std::string& out) {
   const SortingKind& kind = *std::find_if(sorting_kinds().begin(), sorting_kinds().end(),
@@ -120,14 +137,11 @@ void write_naming_lesson(std::string_view subject, RandomStream& random, std::st
   words.resize(kNamedWords);
   out += lettered("Here are four kinds.", choices);
   const bool is_asked = one_in(2, random);
-  if (!is_asked) out += "\nWords:";
+  std::vector<Answer> answers;
   for (const auto& [word, letter] : words) {
-    if (is_asked) {
-      out += fmt::format("\nOf which kind is the word {}?\nAnswer: {}", word->text, letter);
-    } else {
-      out += fmt::format(" {} {}{}", word->text, letter, word == words.back().first ? "." : ",");
-    }
+    answers.push_back({is_asked ? naming_question(*word) : std::string(word->text), letter});
   }
+  is_asked ? append_asked(answers, out) : append_listed("Words", answers, out);
 }
 
 // The same for places that change: four words, where each of them stands, and all that can be asked about them.
@@ -146,17 +160,14 @@ void write_lesson(std::string_view subject, RandomStream& random, std::string& o
   shuffle(story.questions, random);
   // Word by word, kind by kind, or asked as an examination asks: one of the three, lest one give away another.
   const std::uint64_t form = random.below(3);
-  if (form < 2) out += form == 0 ? "\nWords:" : "\nKinds:";
-  for (std::size_t i = 0; i < kChoices; ++i) {
-    const Question& question = story.questions[i];
-    const char letter = letters[question.answer];
-    if (form == 2) {
-      out += fmt::format("\n{}\nAnswer: {}", question.plain_text, letter);
-    } else {
-      const std::string& word = form == 0 ? question.choices[question.answer] : question.key;
-      out += fmt::format(" {} {}{}", word, letter, i + 1 < kChoices ? "," : ".");
-    }
+  std::vector<Answer> answers;
+  for (const Question& question : story.questions) {
+    const std::string& said = form == 0   ? question.choices[question.answer]
+                              : form == 1 ? question.key
+                                          : question.plain_text;
+    answers.push_back({said, letters[question.answer]});
   }
+  form == 2 ? append_asked(answers, out) : append_listed(form == 0 ? "Words" : "Kinds", answers, out);
 }
 
 void write_problem(std::string_view, RandomStream& random, std::string& out) {

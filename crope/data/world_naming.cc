@@ -1,6 +1,5 @@
 #include "crope/data/world_naming.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "crope/data/world_grammar.h"
@@ -9,6 +8,10 @@ namespace crope::data {
 
 std::span<const Category* const> named_categories(const SortingKind& kind) {
   return std::span(kind.categories).first(kChoices);
+}
+
+std::string naming_question(const Phrase& word) {
+  return expand("Of which kind is the word {word}?", {{"word", &word}}, Start::sentence);
 }
 
 Story draw_naming(const SortingKind& kind, RandomStream& random) {
@@ -39,14 +42,11 @@ Story draw_naming(const SortingKind& kind, RandomStream& random) {
               .is_ordered = true,
               .fingerprint = print};
   for (std::size_t i = 0; i < kChoices; ++i) {
-    std::array<std::size_t, kChoices> others = order;
-    std::swap(*std::find(others.begin(), others.end(), i), others[kChoices - 1]);
-    std::span<std::size_t> denied(others.data(), kChoices - 1);
-    shuffle(denied, random);
+    const auto denied = draw_denied(order, i, random);
     const Slot slots[] = {{"x", words[denied[0]]}, {"y", words[denied[1]]}, {"z", words[denied[2]]}, {"key", words[i]}};
     Question question;
     expand("Of which kind is the word that is not {x}, {y} or {z}, but {key}?", slots, Start::sentence, question.text);
-    expand("Of which kind is the word {key}?", slots, Start::sentence, question.plain_text);
+    question.plain_text = naming_question(*words[i]);
     expand("the word that is not {x}, {y} or {z}, but {key}, is of the kind", slots, Start::fragment, question.stem);
     expand("the word {key} is of the kind", slots, Start::fragment, question.plain_stem);
     for (std::size_t c = 0; c < kChoices; ++c) question.choices[c] = named[c]->name.text;

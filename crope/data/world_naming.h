@@ -10,6 +10,9 @@ namespace crope::data {
 // The kinds that words of a subject are named by, in the order of the alphabet: all of its categories but the last.
 std::span<const Category* const> named_categories(const SortingKind& kind);
 
+// "Of which kind is the word pear?"
+std::string naming_question(const Phrase& word);
+
 // Somebody writes four words down, one of each kind. Each question has all four words and asks about one of them, so
 // that no word of the context stands closer to one choice than to another.
 Story draw_naming(const SortingKind& kind, RandomStream& random);

@@ -1,5 +1,6 @@
 #include "crope/data/world_sorting.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "crope/base/error.h"
@@ -107,6 +108,15 @@ std::span<const SortingKind> sorting_kinds() {
   return kinds;
 }
 
+std::array<std::size_t, kChoices - 1> draw_denied(std::array<std::size_t, kChoices> order, std::size_t place,
+                                                  RandomStream& random) {
+  std::swap(*std::find(order.begin(), order.end(), place), order.back());
+  std::array<std::size_t, kChoices - 1> denied;
+  std::copy_n(order.begin(), denied.size(), denied.begin());
+  shuffle(denied, random);
+  return denied;
+}
+
 Story draw_sorting(const SortingKind& kind, RandomStream& random) {
   Deck people(Pool::person, random);
   const Phrase* who = people.take();
@@ -127,12 +137,10 @@ Story draw_sorting(const SortingKind& kind, RandomStream& random) {
               .questions = {},
               .is_paired = false,
               .fingerprint = print};
+  std::array<std::size_t, kChoices> order;
+  std::iota(order.begin(), order.end(), 0);
   for (std::size_t i = 0; i < kChoices; ++i) {
-    std::array<std::size_t, kChoices> others;
-    std::iota(others.begin(), others.end(), 0);
-    std::swap(others[i], others[kChoices - 1]);
-    std::span<std::size_t> denied(others.data(), kChoices - 1);
-    shuffle(denied, random);
+    const auto denied = draw_denied(order, i, random);
     const Slot slots[] = {{"x", &drawn[denied[0]]->name},
                           {"y", &drawn[denied[1]]->name},
                           {"z", &drawn[denied[2]]->name},

@@ -24,6 +24,10 @@ std::span<const SortingKind> sorting_kinds();
 // Every category of every subject, once.
 std::span<const Category> categories();
 
+// The places but `place`, from `order` shuffled: what a question denies.
+std::array<std::size_t, kChoices - 1> draw_denied(std::array<std::size_t, kChoices> order, std::size_t place,
+                                                  RandomStream& random);
+
 // Somebody writes four words down. Each question names all four categories and asks for one of them, so that no word
 // of the context stands closer to one choice than to another.
 Story draw_sorting(const SortingKind& kind, RandomStream& random);

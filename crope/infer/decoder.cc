@@ -194,18 +194,16 @@ void Decoder::State::cut_tiles(std::span<const Chunk> chunks, bool quiet_too) {
 
 // Behind the last layer's keys and values nothing looks at the quiet tokens any more.
 void Decoder::State::drop_quiet(std::span<const Chunk> chunks) {
+  if (std::ranges::all_of(chunks, [](const Chunk& chunk) { return chunk.quiet == 0; })) return;
   std::vector<std::pair<std::int64_t, std::int64_t>> wanted;
-  std::int64_t row = 0, kept = 0;
+  std::int64_t row = 0;
   for (const Chunk& chunk : chunks) {
     const auto count = static_cast<std::int64_t>(chunk.ids.size());
     wanted.emplace_back(row + chunk.quiet, row + count);
     row += count;
-    kept += count - chunk.quiet;
   }
-  if (kept == rows) return;
   hidden.keep(wanted);
-  rotated.keep(wanted);
-  rows = kept;
+  rows = rotated.keep(wanted);
   resize_work();
   cut_tiles(chunks, /*quiet_too=*/false);
 }

@@ -23,14 +23,14 @@ class RowBuffer {
     data_ = storage_.data_ptr<float>();
   }
 
-  // Keeps the rows that pieces have, [begin, end) each, in their order, one behind the other.
-  void keep(std::span<const std::pair<std::int64_t, std::int64_t>> pieces) {
+  // Keeps the rows that pieces have, [begin, end) each, ascending, one behind the other, and says how many they are.
+  std::int64_t keep(std::span<const std::pair<std::int64_t, std::int64_t>> pieces) {
     std::int64_t kept = 0;
     for (const auto& [begin, end] : pieces) {
       std::memmove(row(kept), row(begin), static_cast<std::size_t>((end - begin) * stride_) * sizeof(float));
       kept += end - begin;
     }
-    rows_ = kept;
+    return rows_ = kept;
   }
 
   float* row(std::int64_t r) const { return data_ + r * stride_; }

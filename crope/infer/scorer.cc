@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cmath>
 #include <deque>
-#include <limits>
 #include <optional>
 
 #include "crope/base/error.h"
@@ -142,12 +141,11 @@ class Scorer {
     ready_.push_back(node);
   }
 
-  // The first position from `begin` on that predicts anything for a request.
-  std::int64_t first_target(std::size_t node, std::int64_t begin) const {
-    for (const Target& target : work_[node].targets) {
-      if (target.position >= begin) return target.position;
-    }
-    return std::numeric_limits<std::int64_t>::max();
+  // The first position of [begin, end) that predicts anything for a request; end if none does.
+  std::int64_t first_asked(std::size_t node, std::int64_t begin, std::int64_t end) const {
+    const std::vector<Target>& targets = work_[node].targets;
+    const auto next = std::ranges::lower_bound(targets, begin, {}, &Target::position);
+    return next == targets.end() ? end : std::min(next->position, end);
   }
 
   // The latest nodes first: what they share is let go soon.
@@ -165,7 +163,7 @@ class Scorer {
       } else {
         work_[node].cache->reserve(place.end - begin);
       }
-      pieces.push_back({node, begin, end, std::clamp(first_target(node, begin), begin, end)});
+      pieces.push_back({node, begin, end, first_asked(node, begin, end)});
       work_[node].done += end - begin;
       rows += end - begin;
       if (end < place.end) break;
@@ -192,13 +190,14 @@ class Scorer {
   // between products, and what it works on stays near. One group where pieces are too large to share out.
   static std::vector<std::span<const Piece>> grouped(std::span<const Piece> pieces, std::int64_t rows,
                                                      std::int64_t threads) {
+    if (threads == 1) return {pieces};
     const std::int64_t enough = std::max(kLeastGroup, rows / (kGroupsOfAThread * threads));
     std::vector<std::span<const Piece>> groups;
     std::size_t begin = 0;
     std::int64_t held = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       held += pieces[i].end - pieces[i].begin;
-      if (held > 2 * enough && threads > 1) return {pieces};
+      if (held > 2 * enough) return {pieces};
       if (held < enough && i + 1 < pieces.size()) continue;
       groups.push_back(pieces.subspan(begin, i + 1 - begin));
       begin = i + 1;

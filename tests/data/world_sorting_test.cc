@@ -3,18 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <regex>
 #include <set>
+
+#include "tests/data/word_checks.h"
 
 namespace crope::data {
 namespace {
 
-std::size_t count_word(const std::string& text, std::string_view word) {
-  const std::regex whole("\\b" + std::string(word) + "\\b");
-  return static_cast<std::size_t>(
-      std::distance(std::sregex_iterator(text.begin(), text.end(), whole), std::sregex_iterator()));
-}
+using test::count_word;
 
 const Category* category_of(const SortingKind& kind, std::string_view word) {
   for (const Category* category : kind.categories) {
@@ -85,18 +82,11 @@ TEST(WorldSorting, WordsAndCategoriesStandOnceEach) {
 
 TEST(WorldSorting, TheFingerprintIsOfTheWordsAlone) {
   RandomStream random(4, "test");
-  std::map<std::set<std::string>, std::uint64_t> seen;
-  const SortingKind& kind = sorting_kinds()[0];
-  bool is_repeated = false;
-  for (int i = 0; i < 5000; ++i) {
-    const Story story = draw_sorting(kind, random);
-    const auto& choices = story.questions[0].choices;
-    const auto [place, is_new] =
-        seen.emplace(std::set<std::string>(choices.begin(), choices.end()), story.fingerprint.value());
-    EXPECT_EQ(place->second, story.fingerprint.value());
-    is_repeated |= !is_new;
-  }
-  EXPECT_TRUE(is_repeated);
+  test::expect_fingerprints_of_words([&] { return draw_sorting(sorting_kinds()[0], random); },
+                                     [](const Story& story) {
+                                       const auto& choices = story.questions[0].choices;
+                                       return std::set<std::string>(choices.begin(), choices.end());
+                                     });
 }
 
 }  // namespace

@@ -16,6 +16,16 @@ std::vector<std::int32_t> draw_ids(RandomStream& random, std::size_t count) {
   return test::draw_ids(random.bits(), count);
 }
 
+// Four continuations, of up to `longest` tokens, of each context.
+std::vector<ScoreRequest> draw_questions(RandomStream& random, int count, std::uint64_t longest) {
+  std::vector<ScoreRequest> requests;
+  for (int question = 0; question < count; ++question) {
+    const auto context = draw_ids(random, 9 + random.below(6));
+    for (int i = 0; i < 4; ++i) requests.push_back({context, draw_ids(random, 1 + random.below(longest))});
+  }
+  return requests;
+}
+
 // As lm_eval does it: the whole row, log_softmax, the last places.
 Score expected_score(const model::Transformer& model, const ScoreRequest& request) {
   std::vector<std::int64_t> ids(request.context.begin(), request.context.end());
@@ -49,11 +59,7 @@ class ScorerOfVariant : public testing::TestWithParam<model::VariantTraits> {};
 TEST_P(ScorerOfVariant, SharedContextsGiveTheScoresOfWholeRows) {
   const model::Transformer model = small_model(GetParam().variant);
   RandomStream random(3, "requests");
-  std::vector<ScoreRequest> requests;
-  for (int question = 0; question < 5; ++question) {
-    const auto context = draw_ids(random, 9 + random.below(6));
-    for (int choice = 0; choice < 4; ++choice) requests.push_back({context, draw_ids(random, 1 + random.below(7))});
-  }
+  std::vector<ScoreRequest> requests = draw_questions(random, 5, 7);
   requests.push_back(requests[2]);                                           // the same again
   requests.push_back({draw_ids(random, 40), draw_ids(random, 6)});           // over the window
   requests.push_back({draw_ids(random, 1), draw_ids(random, 24)});           // a continuation that fills it
@@ -67,11 +73,7 @@ TEST_P(ScorerOfVariant, SharedContextsGiveTheScoresOfWholeRows) {
 TEST_P(ScorerOfVariant, AnyNumberOfThreadsGivesTheScoresOfWholeRows) {
   const model::Transformer model = small_model(GetParam().variant);
   RandomStream random(4, "requests");
-  std::vector<ScoreRequest> requests;
-  for (int question = 0; question < 60; ++question) {
-    const auto context = draw_ids(random, 9 + random.below(6));
-    for (int choice = 0; choice < 4; ++choice) requests.push_back({context, draw_ids(random, 1 + random.below(9))});
-  }
+  const std::vector<ScoreRequest> requests = draw_questions(random, 60, 9);
   const int before = at::get_num_threads();
   for (const int threads : {1, 2, 3}) {
     at::set_num_threads(threads);
