@@ -4,9 +4,8 @@
 
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/halves.h"
-#include "crope/ops/fused.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/products.h"
 #include "crope/ops/profile.h"
 #include "crope/ops/slices.h"
 
@@ -26,34 +25,12 @@ Halves halves_of(const Tensor& x) {
   return {x.narrow(-1, 0, N), x.narrow(-1, N, N)};
 }
 
-// The sum of the halves of x[R, 2N], and their difference where it is asked for: one pass over x.
-struct SumAndDifference {
-  Tensor sum, difference;
-};
-enum class Want { sum, both };
-SumAndDifference sum_of_halves(const Tensor& re, const Tensor& im, Want want) {
-  if (re.dim() != 2 || re.stride(1) != 1 || im.stride(1) != 1 || !fused_for({re, im})) {
-    return {re + im, want == Want::both ? re - im : Tensor()};
-  }
-  const int64_t R = re.size(0), N = re.size(1);
-  Tensor sum = at::empty({R, N}, re.options());
-  Tensor difference = want == Want::both ? at::empty({R, N}, re.options()) : Tensor();
-  const cpu::HalvesSum call{.N = N,
-                            .re = re.const_data_ptr<float>(),
-                            .re_stride = re.stride(0),
-                            .im = im.const_data_ptr<float>(),
-                            .im_stride = im.stride(0),
-                            .sum = sum.data_ptr<float>(),
-                            .difference = difference.defined() ? difference.data_ptr<float>() : nullptr};
-  parallel_rows(R, 4 * N, [&](int64_t begin, int64_t end) { cpu::sum_halves(call, begin, end); });
-  return {sum, difference};
-}
-
 // Each layer costs three real products of half the width instead of four (Gauss). With e, o for re, im:
 //   forward   y_e = a(x_e + x_o) - (a - b) x_o          y_o = a(x_e + x_o) - (a + b) x_e
 //   backward  gx_e = a'(g_e + g_o) - (a + b)' g_o       gx_o = a'(g_e + g_o) - (a - b)' g_e
 //             ga = g_e'(x_e + x_o) - (g_e - g_o)' x_o   gb = g_e'(x_e + x_o) - (g_e + g_o)' x_e
-// Halves are strided views, so the products read and write them in place.
+// Halves are strided views, and the products form the sums on their way. Layers of one input share what is the same in
+// their first products, in their second ones and in their third ones: those are neighbours in the lists.
 
 // Of three products of x[R, 2N]'s halves with a layer's a[M, N].
 double block_linear_flops(const Tensor& x, const Tensor& a) {
@@ -64,55 +41,47 @@ double block_linear_flops(const Tensor& x, const Tensor& a) {
 ForwardResult block_linear_forward(const TensorList& inputs) {
   const Tensor& x = inputs[0];
   const Halves in = halves_of(x);
-  const Tensor sum = sum_of_halves(in.re, in.im, Want::sum).sum;
   int64_t width = 0;
   for (size_t i = 1; i < inputs.size(); i += 2) width += 2 * inputs[i].size(0);
   const Tensor wide = at::empty({x.size(0), width}, x.options());
   TensorList outputs;
+  const size_t layers = inputs.size() / 2;
+  std::vector<Product> products(3 * layers);
   int64_t column = 0;
-  for (size_t i = 1; i < inputs.size(); i += 2) {
-    const Tensor &a = inputs[i], &b = inputs[i + 1];
-    count_flops(block_linear_flops(x, a));
-    Tensor y = wide.narrow(1, column, 2 * a.size(0));
-    column += 2 * a.size(0);
-    Halves out = halves_of(y);
-    const SumAndDifference weights = sum_of_halves(a, b, Want::both);
-    at::mm_out(out.re, sum, a.t());
-    out.im.copy_(out.re);
-    out.re.addmm_(in.im, weights.difference.t(), 1, -1);
-    out.im.addmm_(in.re, weights.sum.t(), 1, -1);
-    outputs.push_back(std::move(y));
+  for (size_t i = 0; i < layers; ++i) {
+    const Tensor a = inputs[2 * i + 1].t(), b = inputs[2 * i + 2].t();
+    count_flops(block_linear_flops(x, inputs[2 * i + 1]));
+    outputs.push_back(wide.narrow(1, column, 2 * a.size(1)));
+    column += 2 * a.size(1);
+    const Halves out = halves_of(outputs.back());
+    products[i] = {{{in.re}, {in.im}}, {{a}}, {{out.re}, {out.im}}};
+    products[layers + i] = {{{in.im}}, {{a}, {b, -1}}, {{out.re, -1, true}}};
+    products[2 * layers + i] = {{{in.re}}, {{a}, {b}}, {{out.im, -1, true}}};
   }
+  multiply(products);
   return {.outputs = std::move(outputs), .saved = inputs};
 }
 
-// What the gradient of one layer's output is needed as.
+// Of a layer whose output has a gradient: the index of its a in the inputs, and that gradient.
 struct LayerGradient {
-  size_t layer;  // index of its a in the inputs
+  size_t layer;
   Halves g;
-  Tensor sum, difference;
 };
 
-// What all layers have in common, a'(g_e + g_o), is added up in one half and copied to the other once.
 Tensor block_linear_input_gradient(const BackwardCall& call, const std::vector<LayerGradient>& layers) {
   const Tensor& x = call.saved[0];
-  Tensor grad = at::empty(x.sizes(), x.options());
-  Halves out = halves_of(grad);
-  for (const LayerGradient& layer : layers) {
-    const Tensor& a = call.saved[layer.layer];
+  const Tensor grad = at::empty(x.sizes(), x.options());
+  const Halves out = halves_of(grad);
+  std::vector<Product> products;
+  for (const auto& [layer, g] : layers) {
+    const Tensor &a = call.saved[layer], &b = call.saved[layer + 1];
+    const bool add = !products.empty();
     count_flops(block_linear_flops(x, a));
-    if (&layer == &layers.front()) {
-      at::mm_out(out.re, layer.sum, a);
-    } else {
-      out.re.addmm_(layer.sum, a);
-    }
+    products.push_back({{{g.re}, {g.im}}, {{a}}, {{out.re, 1, add}, {out.im, 1, add}}});
+    products.push_back({{{g.im}}, {{a}, {b}}, {{out.re, -1, true}}});
+    products.push_back({{{g.re}}, {{a}, {b, -1}}, {{out.im, -1, true}}});
   }
-  out.im.copy_(out.re);
-  for (const LayerGradient& layer : layers) {
-    const SumAndDifference weights = sum_of_halves(call.saved[layer.layer], call.saved[layer.layer + 1], Want::both);
-    out.re.addmm_(layer.g.im, weights.sum, 1, -1);
-    out.im.addmm_(layer.g.re, weights.difference, 1, -1);
-  }
+  multiply(products);
   return grad;
 }
 
@@ -121,27 +90,23 @@ TensorList block_linear_backward(const BackwardCall& call) {
   const Halves in = halves_of(x);
   TensorList results(call.saved.size());
   std::vector<LayerGradient> layers;
-  bool weights_needed = false;
   for (size_t i = 1; i < call.saved.size(); i += 2) {
     const Tensor& grad = call.grads[(i - 1) / 2];
-    if (!grad.defined()) continue;
-    const Halves g = halves_of(grad);
-    SumAndDifference sums = sum_of_halves(g.re, g.im, call.needed[i] ? Want::both : Want::sum);
-    layers.push_back({i, g, std::move(sums.sum), std::move(sums.difference)});
-    weights_needed = weights_needed || call.needed[i] || call.needed[i + 1];
+    if (grad.defined()) layers.push_back({i, halves_of(grad)});
   }
   if (layers.empty()) return results;
   if (call.needed[0]) results[0] = block_linear_input_gradient(call, layers);
-  if (!weights_needed) return results;
-  const Tensor sum = sum_of_halves(in.re, in.im, Want::sum).sum;
-  for (const LayerGradient& layer : layers) {
-    const size_t i = layer.layer;
-    if (!call.needed[i] && !call.needed[i + 1]) continue;
+  std::erase_if(layers, [&](const LayerGradient& one) { return !call.needed[one.layer] && !call.needed[one.layer + 1]; });
+  std::vector<Product> products(3 * layers.size());
+  for (size_t n = 0; n < layers.size(); ++n) {
+    const auto& [i, g] = layers[n];
     count_flops(block_linear_flops(x, call.saved[i]));
-    Tensor grad_a = layer.g.re.t().mm(sum);
-    if (call.needed[i + 1]) results[i + 1] = at::addmm(grad_a, layer.sum.t(), in.re, 1, -1);
-    if (call.needed[i]) results[i] = grad_a.addmm_(layer.difference.t(), in.im, 1, -1);
+    for (const size_t part : {i, i + 1}) results[part] = at::empty(call.saved[part].sizes(), x.options());
+    products[n] = {{{g.re.t()}}, {{in.re}, {in.im}}, {{results[i]}, {results[i + 1]}}};
+    products[layers.size() + n] = {{{g.re.t()}, {g.im.t(), -1}}, {{in.im}}, {{results[i], -1, true}}};
+    products[2 * layers.size() + n] = {{{g.re.t()}, {g.im.t()}}, {{in.re}}, {{results[i + 1], -1, true}}};
   }
+  multiply(products);
   return results;
 }
 

@@ -5,6 +5,7 @@
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/products.h"
 #include "crope/ops/profile.h"
 #include "crope/ops/slices.h"
 
@@ -26,29 +27,38 @@ ForwardResult linear_forward(const TensorList& inputs) {
   count_flops(linear_flops(x, width));
   const Tensor wide = at::empty({x.size(0), width}, x.options());
   TensorList outputs;
+  std::vector<Product> products;
   int64_t column = 0;
   for (size_t i = 1; i < inputs.size(); ++i) {
-    Tensor y = wide.narrow(1, column, inputs[i].size(0));
+    outputs.push_back(wide.narrow(1, column, inputs[i].size(0)));
     column += inputs[i].size(0);
-    at::mm_out(y, x, inputs[i].t());
-    outputs.push_back(std::move(y));
+    products.push_back({{{x}}, {{inputs[i].t()}}, {{outputs.back()}}});
   }
+  multiply(products);
   return {.outputs = std::move(outputs), .saved = inputs};
 }
 
 Tensor linear_input_gradient(const BackwardCall& call) {
+  const Tensor& x = call.saved[0];
   Tensor grad;
+  std::vector<Product> products;
   for (size_t i = 0; i < call.grads.size(); ++i) {
     if (!call.grads[i].defined()) continue;
     const Tensor& weight = call.saved[i + 1];
-    count_flops(linear_flops(call.saved[0], weight.size(0)));
-    if (grad.defined()) {
-      grad.addmm_(call.grads[i], weight);
-    } else {
-      grad = call.grads[i].mm(weight);
-    }
+    count_flops(linear_flops(x, weight.size(0)));
+    const bool add = grad.defined();
+    if (!add) grad = at::empty(x.sizes(), x.options());
+    products.push_back({{{call.grads[i]}}, {{weight}}, {{grad, 1, add}}});
   }
+  multiply(products);
   return grad;
+}
+
+// grad' x from grad[R, M] and x[R, N].
+Tensor weight_gradient(const Tensor& grad, const Tensor& x) {
+  const Tensor result = at::empty({grad.size(1), x.size(1)}, x.options());
+  multiply(result, grad.t(), x);
+  return result;
 }
 
 TensorList linear_backward(const BackwardCall& call) {
@@ -58,7 +68,7 @@ TensorList linear_backward(const BackwardCall& call) {
   bool all = true;
   for (size_t i = 0; i < call.grads.size(); ++i) all = all && call.grads[i].defined() && call.needed[i + 1];
   const auto wide = all ? joined_columns(call.grads) : std::nullopt;
-  const Tensor wide_grad = wide ? wide->t().mm(x) : Tensor();
+  const Tensor wide_grad = wide ? weight_gradient(*wide, x) : Tensor();
   int64_t row = 0;
   for (size_t i = 0; i < call.grads.size(); ++i) {
     const int64_t rows = call.saved[i + 1].size(0);
@@ -66,7 +76,7 @@ TensorList linear_backward(const BackwardCall& call) {
     if (wide) {
       results[i + 1] = wide_grad.narrow(0, row, rows);
     } else if (call.grads[i].defined() && call.needed[i + 1]) {
-      results[i + 1] = call.grads[i].t().mm(x);
+      results[i + 1] = weight_gradient(call.grads[i], x);
     }
     row += rows;
   }

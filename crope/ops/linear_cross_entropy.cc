@@ -12,6 +12,7 @@
 #include "crope/ops/cpu/softmax_rows.h"
 #include "crope/ops/fused.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/products.h"
 #include "crope/ops/profile.h"
 
 namespace crope::ops {
@@ -21,10 +22,10 @@ using torch::Tensor;
 
 constexpr const char* kLinearCrossEntropy = "linear_cross_entropy";
 
-// Rows whose logits take at most 128 MB, in chunks of nearly one size: enough of them to keep the products at full
+// Rows whose logits take at most 256 MB, in chunks of nearly one size: enough of them to keep the products at full
 // speed, few enough to stay small beside the weights.
 int64_t chunk_rows(int64_t R, int64_t V) {
-  constexpr int64_t kLogitsPerChunk = int64_t{1} << 25;
+  constexpr int64_t kLogitsPerChunk = int64_t{1} << 26;
   const int64_t most = std::clamp<int64_t>(kLogitsPerChunk / V, 64, 4096);
   const int64_t chunks = (R + most - 1) / most;
   return (R + chunks - 1) / chunks;
@@ -104,8 +105,8 @@ ForwardResult fused_cross_entropy_forward(const Tensor& x, const Tensor& weight,
   const Tensor buffer = at::empty({chunk_rows(R, V), V}, x.options());
   for_each_chunk(x, weight, targets, [&](int64_t row, const Tensor& x_rows, const Tensor& target_rows) {
     const int64_t rows = x_rows.size(0);
-    Tensor logits = buffer.narrow(0, 0, rows);
-    at::mm_out(logits, x_rows, weight.t());
+    const Tensor logits = buffer.narrow(0, 0, rows);
+    multiply(logits, x_rows, weight.t());
     float* data = logits.data_ptr<float>();
     const Tensor target_list = target_rows.contiguous();
     const int64_t* target = target_list.const_data_ptr<int64_t>();
@@ -116,13 +117,8 @@ ForwardResult fused_cross_entropy_forward(const Tensor& x, const Tensor& weight,
       }
     });
     if (!with_gradients) return;
-    Tensor grad_rows = grad_x.narrow(0, row, rows);
-    at::mm_out(grad_rows, logits, weight);
-    if (row == 0) {
-      at::mm_out(grad_weight, logits.t(), x_rows);
-    } else {
-      grad_weight.addmm_(logits.t(), x_rows);
-    }
+    multiply(grad_x.narrow(0, row, rows), logits, weight);
+    multiply(grad_weight, logits.t(), x_rows, /*add=*/row > 0);
   });
   const double total = std::accumulate(losses.begin(), losses.end(), 0.0);
   return {.outputs = {at::scalar_tensor(total / static_cast<double>(R), x.options())}, .saved = {grad_x, grad_weight}};

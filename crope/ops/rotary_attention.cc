@@ -7,10 +7,10 @@
 
 #include "crope/ops/attention.h"
 #include "crope/ops/check.h"
+#include "crope/ops/cpu/product_kernel.h"
 #include "crope/ops/cpu/rotary_heads.h"
 #include "crope/ops/cpu/softmax_rows.h"
 #include "crope/ops/fused.h"
-#include "crope/ops/gemm.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/profile.h"
 #include "crope/ops/rms_norm.h"
@@ -24,8 +24,8 @@ using torch::Tensor;
 constexpr const char* kRotaryAttention = "rotary_attention";
 
 // Queries of one block of scores. The block's columns past the diagonal are multiplied for nothing, which asks for low
-// blocks; products of low blocks are slower.
-constexpr int64_t kBlockRows = 64;
+// blocks; products of low blocks are slower. A multiple of the rows of a tile on all instruction sets.
+constexpr int64_t kBlockRows = 60;
 
 // Scores of a block are held for all keys that it sees. Past this length ATen's kernel, which holds fewer, takes over.
 constexpr int64_t kLongestSequence = 8192;
@@ -117,27 +117,79 @@ class Scratch {
   Tensor memory_;
 };
 
+int64_t round_up(int64_t value, int64_t to) {
+  return (value + to - 1) / to * to;
+}
+
+// The right operand of products of one head, packed once for all blocks of queries.
+struct PackedRight {
+  const float* panels;
+  int64_t panel_floats;
+
+  static int64_t floats(int64_t terms, int64_t columns) {
+    return terms * round_up(columns, cpu::product_tile().columns);
+  }
+  // b[terms, columns] of rows that are `stride` floats apart, or its transpose's.
+  PackedRight(const float* b, int64_t stride, bool transposed, int64_t terms, int64_t columns, float* memory)
+      : panels(memory), panel_floats(terms * cpu::product_tile().columns) {
+    cpu::pack_right({.first = b, .stride = stride, .transposed = transposed}, {0, columns, 0, terms}, memory);
+  }
+};
+
+// The left operand of a product: rows that are `stride` floats apart, or its columns.
+struct LeftRows {
+  const float* data;
+  int64_t stride;
+  bool transposed = false;
+};
+
+// c[rows, columns] <- a[rows, terms] b, of which the first columns and terms count; added where asked for. a is packed
+// into `memory`.
+struct HeadProduct {
+  int64_t rows, columns, terms;
+  LeftRows a;
+  const PackedRight& b;
+  float* c;
+  int64_t c_stride;
+  bool add = false;
+};
+void multiply_head(const HeadProduct& call, float* memory) {
+  cpu::pack_left({.first = call.a.data, .stride = call.a.stride, .transposed = call.a.transposed},
+                 {0, call.rows, 0, call.terms}, memory);
+  const cpu::ProductTarget target{.data = call.c, .add = call.add};
+  cpu::multiply_packed({.rows = call.rows,
+                        .columns = call.columns,
+                        .terms = call.terms,
+                        .a = memory,
+                        .b = call.b.panels,
+                        .b_stride = call.b.panel_floats,
+                        .target_stride = call.c_stride,
+                        .targets = {&target, 1}});
+}
+
 // One head of the forward pass: y and the log-sums of its rows.
 void forward_head(const Call& call, int64_t task, const std::vector<float*>& scratch, const Tensor& y,
                   float* log_sums) {
   const Shape& s = call.shape;
-  const int64_t K = s.K(), Kv = s.Kv();
-  float *q = scratch[0], *k = scratch[1], *v = scratch[2], *scores = scratch[3], *out = scratch[4];
+  const int64_t T = s.T, K = s.K(), Kv = s.Kv();
+  float *q = scratch[0], *kv = scratch[1], *scores = scratch[4], *out = scratch[5], *left = scratch[6];
+  call.rotated_head(call.k, call.k_gain, task, kv);
+  const PackedRight k(kv, K, /*transposed=*/true, K, T, scratch[2]);
+  call.plain_head(call.v, task, kv);
+  const PackedRight v(kv, Kv, /*transposed=*/false, T, Kv, scratch[3]);
   call.rotated_head(call.q, call.q_gain, task, q);
-  call.rotated_head(call.k, call.k_gain, task, k);
-  call.plain_head(call.v, task, v);
   cpu::HeadHalves to = head_of(y, s, task, s.Pv);
-  for (int64_t row = 0; row < s.T; row += kBlockRows) {
-    const int64_t rows = std::min(kBlockRows, s.T - row), columns = row + rows;
-    gemm({.m = rows, .n = columns, .k = K, .a = {q + row * K, K}, .b = {k, K, true}, .c = scores, .c_stride = s.T});
+  for (int64_t row = 0; row < T; row += kBlockRows) {
+    const int64_t rows = std::min(kBlockRows, T - row), columns = row + rows;
+    multiply_head({rows, columns, K, {q + row * K, K}, k, scores, T}, left);
     cpu::attention_softmax({.rows = rows,
                             .columns = columns,
-                            .stride = s.T,
+                            .stride = T,
                             .first = row,
                             .scale = call.scale,
                             .scores = scores,
                             .log_sums = log_sums + row});
-    gemm({.m = rows, .n = Kv, .k = columns, .a = {scores, s.T}, .b = {v, Kv}, .c = out, .c_stride = Kv});
+    multiply_head({rows, Kv, columns, {scores, T}, v, out, Kv}, left);
     cpu::head_to_halves(rows, s.Pv, out, {to.re + row * to.stride, to.im + row * to.stride, to.stride});
   }
 }
@@ -153,20 +205,23 @@ struct HeadGradients {
 void backward_head(const Call& call, int64_t task, const std::vector<float*>& scratch, const HeadGradients& g) {
   const Shape& s = call.shape;
   const int64_t T = s.T, K = s.K(), Kv = s.Kv();
-  float *q = scratch[0], *k = scratch[1], *v = scratch[2], *dy = scratch[3];
-  float *dq = scratch[4], *dk = scratch[5], *dv = scratch[6], *p = scratch[7], *ds = scratch[8], *delta = scratch[9];
+  float *q = scratch[0], *dy = scratch[1], *dq = scratch[2], *dk = scratch[3], *dv = scratch[4], *p = scratch[5];
+  float *ds = scratch[6], *delta = scratch[7], *right = scratch[8], *left = scratch[9];
+  call.rotated_head(call.k, call.k_gain, task, dk);
+  const PackedRight k(dk, K, /*transposed=*/false, T, K, scratch[10]);
+  const PackedRight k_turned(dk, K, /*transposed=*/true, K, T, scratch[11]);
+  call.plain_head(call.v, task, dv);
+  const PackedRight v_turned(dv, Kv, /*transposed=*/true, Kv, T, scratch[12]);
   call.rotated_head(call.q, call.q_gain, task, q);
-  call.rotated_head(call.k, call.k_gain, task, k);
-  call.plain_head(call.v, task, v);
   call.plain_head(g.grad_y, task, dy);
   cpu::head_row_products(T, s.Pv, head_of(g.y, s, task, s.Pv), head_of(g.grad_y, s, task, s.Pv), delta);
   // From the last block up: it sees all keys, so it is the one that need not add to their gradients.
   for (int64_t row = (T - 1) / kBlockRows * kBlockRows; row >= 0; row -= kBlockRows) {
     const int64_t rows = std::min(kBlockRows, T - row), columns = row + rows;
-    const float beta = columns == T ? 0.0f : 1.0f;
+    const bool add = columns < T;
     const float *q_rows = q + row * K, *dy_rows = dy + row * Kv;
-    gemm({.m = rows, .n = columns, .k = K, .a = {q_rows, K}, .b = {k, K, true}, .c = p, .c_stride = T});
-    gemm({.m = rows, .n = columns, .k = Kv, .a = {dy_rows, Kv}, .b = {v, Kv, true}, .c = ds, .c_stride = T});
+    multiply_head({rows, columns, K, {q_rows, K}, k_turned, p, T}, left);
+    multiply_head({rows, columns, Kv, {dy_rows, Kv}, v_turned, ds, T}, left);
     cpu::attention_softmax_backward({.rows = rows,
                                      .columns = columns,
                                      .stride = T,
@@ -176,16 +231,11 @@ void backward_head(const Call& call, int64_t task, const std::vector<float*>& sc
                                      .log_sums = g.log_sums + row,
                                      .grad = ds,
                                      .delta = delta + row});
-    gemm({.m = columns,
-          .n = Kv,
-          .k = rows,
-          .a = {p, T, true},
-          .b = {dy_rows, Kv},
-          .c = dv,
-          .c_stride = Kv,
-          .beta = beta});
-    gemm({.m = columns, .n = K, .k = rows, .a = {ds, T, true}, .b = {q_rows, K}, .c = dk, .c_stride = K, .beta = beta});
-    gemm({.m = rows, .n = K, .k = columns, .a = {ds, T}, .b = {k, K}, .c = dq + row * K, .c_stride = K});
+    const PackedRight dy_block(dy_rows, Kv, /*transposed=*/false, rows, Kv, right);
+    multiply_head({columns, Kv, rows, {p, T, true}, dy_block, dv, Kv, add}, left);
+    const PackedRight q_block(q_rows, K, /*transposed=*/false, rows, K, right);
+    multiply_head({columns, K, rows, {ds, T, true}, q_block, dk, K, add}, left);
+    multiply_head({rows, K, columns, {ds, T}, k, dq + row * K, K}, left);
   }
   const auto turn_back = [&](const Tensor& x, const Tensor& gain, const float* grad, const Tensor& gx,
                              float* grad_gain) {
@@ -216,11 +266,17 @@ void for_each_head(const Shape& shape, const Scratch& scratch, const Work& work)
 
 ForwardResult fused_attention_forward(const Call& call) {
   const Shape& s = call.shape;
-  const int64_t block = kBlockRows * s.T;
   count_flops(s.flops());
   Tensor y = at::empty({s.B * s.T, s.H * s.Kv()}, call.q.options());
   const Tensor log_sums = at::empty({s.tasks(), s.T}, call.q.options());
-  const Scratch scratch{s.T * s.K(), s.T * s.K(), s.T * s.Kv(), block, kBlockRows * s.Kv()};
+  const int64_t K = s.K(), Kv = s.Kv(), wider = std::max(K, Kv);
+  const Scratch scratch{s.T * K,
+                        s.T * wider,
+                        PackedRight::floats(K, s.T),
+                        PackedRight::floats(s.T, Kv),
+                        kBlockRows * s.T,
+                        kBlockRows * Kv,
+                        kBlockRows * std::max(s.T, K)};
   for_each_head(s, scratch, [&](int64_t task, const std::vector<float*>& pieces) {
     forward_head(call, task, pieces, y, log_sums.data_ptr<float>() + task * s.T);
   });
@@ -236,8 +292,21 @@ TensorList fused_attention_backward(const BackwardCall& back, Call call) {
   const bool has_gains = call.q_gain.defined();
   count_flops(2 * s.flops());
   const Tensor gain_parts = has_gains ? at::zeros({2, s.tasks(), s.K()}, grad_y.options()) : Tensor();
-  const int64_t head = s.T * s.K(), head_v = s.T * s.Kv(), block = kBlockRows * s.T;
-  const Scratch scratch{head, head, head_v, head_v, head, head, head_v, block, block, s.T};
+  const int64_t K = s.K(), Kv = s.Kv(), wider = std::max(K, Kv), head = s.T * K, head_v = s.T * Kv;
+  const int64_t block = kBlockRows * s.T, padded_T = round_up(s.T, kBlockRows);
+  const Scratch scratch{head,
+                        head_v,
+                        head,
+                        head,
+                        head_v,
+                        block,
+                        block,
+                        s.T,
+                        PackedRight::floats(kBlockRows, wider),
+                        kBlockRows * std::max(padded_T, wider),
+                        PackedRight::floats(s.T, K),
+                        PackedRight::floats(K, s.T),
+                        PackedRight::floats(Kv, s.T)};
   for_each_head(s, scratch, [&](int64_t task, const std::vector<float*>& pieces) {
     float* q_part = has_gains ? gain_parts.data_ptr<float>() + task * s.K() : nullptr;
     float* k_part = has_gains ? q_part + s.tasks() * s.K() : nullptr;
@@ -286,7 +355,7 @@ Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   const int64_t H = options.num_heads;
   check_rotary_attention(q, k, v, q_gain, k_gain, table, H);
   const bool one_kind = q_gain.defined() == k_gain.defined();
-  if (!one_kind || q.size(1) > kLongestSequence || !fused_for({q, k, v, q_gain, k_gain, table.cos, table.sin})) {
+  if (!one_kind || q.size(1) > kLongestSequence || !cpu::product_kernels_pay() || !fused_for({q, k, v, q_gain, k_gain, table.cos, table.sin})) {
     return composed(q, k, v, q_gain, k_gain, table, options);
   }
   Call call{.shape = {.B = q.size(0), .T = q.size(1), .H = H, .P = q.size(2) / (2 * H), .Pv = v.size(2) / (2 * H)},

@@ -1,0 +1,65 @@
+// The inner loops of matrix products: operands laid out in panels, and products of panels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace crope::ops::cpu {
+
+inline constexpr int kMostTerms = 4;
+
+// first ± others[0] ± …, `count` matrices of one shape and stride. Entry (i, j) of each is data[i * stride + j], or
+// data[j * stride + i] when they are to be read transposed.
+struct MatrixSum {
+  struct Term {
+    const float* data = nullptr;
+    float sign = 1;
+    bool operator==(const Term&) const = default;
+  };
+  const float* first = nullptr;
+  std::array<Term, kMostTerms - 1> others{};
+  int count = 1;  // 1, 2 or 4
+  std::int64_t stride = 0;
+  bool transposed = false;
+  bool operator==(const MatrixSum&) const = default;
+};
+
+// Where a product goes: added, or written over what is there.
+struct ProductTarget {
+  float* data = nullptr;
+  float sign = 1;
+  bool add = false;
+};
+
+// Rows and columns of a result that are computed at a time, by the instruction set in use: the widths of panels.
+struct ProductTile {
+  std::int64_t rows, columns;
+};
+ProductTile product_tile();
+
+// Whether they are faster than a BLAS that chooses its own instructions: not on the portable set.
+bool product_kernels_pay();
+
+// Terms [term, term + terms) of `count` rows of a left operand, or columns of a right one, from `first` on, in panels:
+// out[panel][term][index within the panel], with zeros where the last panel has none. Sums the operand's matrices.
+// REQUIRES: room for whole panels; that of a right operand aligned to 64 bytes.
+struct PanelRange {
+  std::int64_t first, count, term, terms;
+};
+void pack_left(const MatrixSum& a, const PanelRange& range, float* out);
+void pack_right(const MatrixSum& b, const PanelRange& range, float* out);
+
+// rows x columns of a product of packed operands for all targets, whose data begin with those rows and columns. Panels
+// of a have `terms` terms; those of b are b_stride floats apart and may have more, of which the first ones count.
+struct PackedProduct {
+  std::int64_t rows, columns, terms;
+  const float* a;
+  const float* b;
+  std::int64_t b_stride;
+  std::int64_t target_stride;
+  std::span<const ProductTarget> targets;
+};
+void multiply_packed(const PackedProduct& call);
+
+}  // namespace crope::ops::cpu
