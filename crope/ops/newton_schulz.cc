@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "crope/ops/check.h"
+#include "crope/ops/cpu/product_kernel.h"
 #include "crope/ops/fused.h"
 #include "crope/ops/newton_schulz_fused.h"
 #include "crope/ops/symmetric_product.h"
@@ -59,7 +60,7 @@ Tensor polynomial_of_gram(const Tensor& y, double c1, double c2) {
 Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
   check_shape(x.dim() == 2, "newton_schulz", "x", "[R, C]", x);
   const at::NoGradGuard no_grad;
-  if (fused_for({x})) {
+  if (cpu::product_kernels_pay() && fused_for({x})) {
     const Tensor y = x.clone(at::MemoryFormat::Contiguous);
     NewtonSchulzWorkspace workspace;
     newton_schulz_in_place(y.data_ptr<float>(), x.size(0), x.size(1), options, workspace);
@@ -80,7 +81,7 @@ ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions
   check_shape(pair.a.dim() == 2, "newton_schulz", "a", "[M, N]", pair.a);
   check_shape(pair.b.sizes() == pair.a.sizes(), "newton_schulz", "b", "the shape of a", pair.b);
   const at::NoGradGuard no_grad;
-  if (fused_for({pair.a, pair.b})) {
+  if (cpu::product_kernels_pay() && fused_for({pair.a, pair.b})) {
     const Tensor a = pair.a.clone(at::MemoryFormat::Contiguous), b = pair.b.clone(at::MemoryFormat::Contiguous);
     NewtonSchulzWorkspace workspace;
     newton_schulz_in_place(a.data_ptr<float>(), b.data_ptr<float>(), a.size(0), a.size(1), options, workspace);

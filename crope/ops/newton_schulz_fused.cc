@@ -3,13 +3,13 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "crope/ops/cpu/optimizer_update.h"
 #include "crope/ops/cpu/symmetric_tiles.h"
-#include "crope/ops/gemm.h"
+#include "crope/ops/products.h"
 
 namespace crope::ops {
 namespace {
@@ -37,13 +37,28 @@ Coefficients coefficients_of(const NewtonSchulzOptions& options) {
   return {static_cast<float>(c0), static_cast<float>(c1), static_cast<float>(c2)};
 }
 
+cpu::SumProduct product(std::int64_t k, const cpu::MatrixSum& a, const cpu::MatrixSum& b, float* target) {
+  cpu::SumProduct call{.k = k, .a = a, .b = b};
+  call.targets[0] = {.data = target};
+  return call;
+}
+
+// The lower triangle of target[n, n] <- x x'.
+void multiply_symmetric(std::int64_t n, std::int64_t k, const cpu::MatrixSum& x, float* target) {
+  cpu::MatrixSum turned = x;
+  turned.transposed = !x.transposed;
+  const cpu::SumProduct call = product(k, x, turned, target);
+  multiply({n, n, n}, std::span(&call, 1), cpu::ResultPart::lower);
+}
+
 // y[r, c] <- U y with U = c0 I + c1 S + c2 S^2, S = y y'. The result is in `next`.
 void step(const float* y, float* next, float* s, float* u, std::int64_t r, std::int64_t c, const Coefficients& p) {
-  gemm_lower(r, c, y, c, s);
+  multiply_symmetric(r, c, {.first = y, .stride = c}, s);
   cpu::combine_symmetric(r, s, nullptr, 0, 0, 1);
-  gemm_lower(r, r, s, r, u);  // S is symmetric: S S' is S^2
+  multiply_symmetric(r, r, {.first = s, .stride = r}, u);  // S is symmetric: S S' is S^2
   cpu::combine_symmetric(r, u, s, p.c0, p.c1, p.c2);
-  gemm({.m = r, .n = c, .k = r, .a = {u, r}, .b = {y, c}, .c = next, .c_stride = c});
+  const cpu::SumProduct call = product(r, {.first = u, .stride = r}, {.first = y, .stride = c}, next);
+  multiply({r, c, c}, std::span(&call, 1));
 }
 
 struct Pair {
@@ -51,35 +66,38 @@ struct Pair {
   float* im;
 };
 
-// One step on z[m, n] = re + i im; `next` gets the result. Square blocks are [m, m], the wide one [m, n].
-struct PairBlocks {
-  float *g, *q, *re, *im, *difference;  // [m, m]
-  float* wide;                          // [m, n]
-};
-void step(const Pair& z, const Pair& next, const PairBlocks& w, std::int64_t m, std::int64_t n, const Coefficients& p) {
-  cpu::add_into(w.wide, z.re, z.im, -1, m * n);
-  gemm_lower(m, n, w.wide, n, w.g);
-  gemm({.m = m, .n = m, .k = n, .a = {z.im, n}, .b = {z.re, n, true}, .c = w.q, .c_stride = m});
-  cpu::combine_hermitian_gram(m, {.g = w.g, .q = w.q, .re = w.re, .im = w.im, .difference = w.difference});
-  gemm_lower(m, m, w.difference, m, w.g);
-  gemm({.m = m, .n = m, .k = m, .a = {w.re, m}, .b = {w.im, m}, .c = w.q, .c_stride = m});
-  // In place: only lower triangles of re and im are read, each tile before it is written.
-  cpu::combine_hermitian_polynomial(m, {.g = w.g,
-                                        .q = w.q,
-                                        .re = w.re,
-                                        .im = w.im,
-                                        .c0 = p.c0,
-                                        .c1 = p.c1,
-                                        .c2 = p.c2,
-                                        .u_re = w.re,
-                                        .sum = w.im,
-                                        .difference = w.difference});
-  // (u z)_re = P1 - (u_re + u_im) z_im and (u z)_im = P1 + (u_im - u_re) z_re with P1 = u_re (z_re + z_im).
-  cpu::add_into(w.wide, z.re, z.im, 1, m * n);
-  gemm({.m = m, .n = n, .k = m, .a = {w.re, m}, .b = {w.wide, n}, .c = next.re, .c_stride = n});
-  std::memcpy(next.im, next.re, sizeof(float) * static_cast<std::size_t>(m * n));
-  gemm({.m = m, .n = n, .k = m, .a = {w.im, m}, .b = {z.im, n}, .c = next.re, .c_stride = n, .alpha = -1, .beta = 1});
-  gemm({.m = m, .n = n, .k = m, .a = {w.difference, m}, .b = {z.re, n}, .c = next.im, .c_stride = n, .beta = 1});
+// The real or the imaginary part of a pair of matrices with rows of `stride` floats, or re ± im.
+cpu::MatrixSum one(const float* part, std::int64_t stride) {
+  return {.first = part, .stride = stride};
+}
+cpu::MatrixSum sum(const Pair& x, std::int64_t stride) {
+  return {.first = x.re, .others = {{{x.im, 1}}}, .count = 2, .stride = stride};
+}
+cpu::MatrixSum difference(const Pair& x, std::int64_t stride) {
+  return {.first = x.re, .others = {{{x.im, -1}}}, .count = 2, .stride = stride};
+}
+
+// One step on z[m, n] = re + i im; `next` gets the result. g, q and s are [m, m].
+void step(const Pair& z, const Pair& next, float* g, float* q, const Pair& s, std::int64_t m, std::int64_t n,
+          const Coefficients& p) {
+  multiply_symmetric(m, n, difference(z, n), g);
+  cpu::MatrixSum re_turned = one(z.re, n);
+  re_turned.transposed = true;
+  cpu::SumProduct call = product(n, one(z.im, n), re_turned, q);
+  multiply({m, m, m}, std::span(&call, 1));
+  cpu::combine_hermitian_gram(m, {.g = g, .q = q, .re = s.re, .im = s.im});
+  multiply_symmetric(m, m, difference(s, m), g);
+  call = product(m, one(s.re, m), one(s.im, m), q);
+  multiply({m, m, m}, std::span(&call, 1));
+  cpu::combine_hermitian_polynomial(m, {.g = g, .q = q, .c0 = p.c0, .c1 = p.c1, .c2 = p.c2, .re = s.re, .im = s.im});
+  // (u z)_re = P1 - (u_re + u_im) z_im and (u z)_im = P1 - (u_re - u_im) z_re with P1 = u_re (z_re + z_im).
+  std::array<cpu::SumProduct, 3> calls{product(m, one(s.re, m), sum(z, n), next.re),
+                                       product(m, sum(s, m), one(z.im, n), next.re),
+                                       product(m, difference(s, m), one(z.re, n), next.im)};
+  calls[0].targets[1] = {.data = next.im};
+  calls[0].target_count = 2;
+  for (const int i : {1, 2}) calls[i].targets[0].sign = -1, calls[i].targets[0].add = true;
+  multiply({m, n, n}, calls);
 }
 
 }  // namespace
@@ -129,9 +147,9 @@ void newton_schulz_in_place(float* a, float* b, std::int64_t M, std::int64_t N, 
                             NewtonSchulzWorkspace& workspace) {
   const bool tall = M > N;
   const std::int64_t m = std::min(M, N), n = std::max(M, N);
-  const std::vector<float*> block = workspace.blocks(10, m * n);
+  const std::vector<float*> block = workspace.blocks(8, m * n);
   Pair z{block[0], block[1]}, next{block[2], block[3]};
-  const PairBlocks blocks{block[4], block[5], block[6], block[7], block[8], block[9]};
+  const Pair s{block[6], block[7]};
   // The expanded matrix has each entry twice: its norm is sqrt(2) times that of the pair.
   const double norm = std::sqrt(2 * (cpu::sum_of_squares(a, M * N) + cpu::sum_of_squares(b, M * N)));
   const auto factor = static_cast<float>(1.0 / std::max(norm, options.eps));
@@ -143,7 +161,7 @@ void newton_schulz_in_place(float* a, float* b, std::int64_t M, std::int64_t N, 
     cpu::scale_into(z.im, b, factor, M * N);
   }
   for (int i = 0; i < options.steps; ++i) {
-    step(z, next, blocks, m, n, coefficients_of(options));
+    step(z, next, block[4], block[5], s, m, n, coefficients_of(options));
     std::swap(z, next);
   }
   if (tall) {

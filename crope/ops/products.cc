@@ -92,21 +92,17 @@ class KernelProducts {
   std::vector<cpu::SumProduct> calls_;
 };
 
-struct Shape {
-  int64_t m, n, stride;  // of the targets
-  bool operator==(const Shape&) const = default;
-};
-Shape shape_of(const Product& product) {
+TargetShape shape_of(const Product& product) {
   const Tensor& target = product.targets.front().matrix;
   return {target.size(0), target.size(1), std::max(target.stride(0), target.size(1))};
 }
 
-void run(const Shape& shape, std::span<const cpu::SumProduct> calls) {
+void run(const TargetShape& shape, std::span<const cpu::SumProduct> calls, cpu::ResultPart part = cpu::ResultPart::whole) {
   constexpr double kFlopsForThreads = 1 << 20;
   double flops = 0;
   for (const cpu::SumProduct& call : calls) flops += 2.0 * static_cast<double>(shape.m * shape.n * call.k);
   const int threads = flops < kFlopsForThreads || at::in_parallel_region() ? 1 : at::get_num_threads();
-  cpu::SumProductRun work(shape.m, shape.n, shape.stride, calls, threads);
+  cpu::SumProductRun work(shape.m, shape.n, shape.stride, calls, threads, part);
   const Tensor shared = at::empty({work.shared_floats()}, torch::kFloat32);
   work.set_shared(shared.data_ptr<float>());
   if (threads == 1) return work.work();
@@ -114,7 +110,7 @@ void run(const Shape& shape, std::span<const cpu::SumProduct> calls) {
 }
 
 // The same product of a part of its rows, columns and terms.
-cpu::SumProduct part_of(cpu::SumProduct call, const Shape& shape, int64_t row, int64_t column, int64_t term) {
+cpu::SumProduct part_of(cpu::SumProduct call, const TargetShape& shape, int64_t row, int64_t column, int64_t term) {
   const auto skip = [](cpu::MatrixSum& x, int64_t i, int64_t j) {
     const int64_t offset = x.transposed ? j * x.stride + i : i * x.stride + j;
     x.first += offset;
@@ -131,7 +127,7 @@ cpu::SumProduct part_of(cpu::SumProduct call, const Shape& shape, int64_t row, i
 }
 
 // Strassen's scheme takes what is even; an odd row, column or term is left to plain products.
-void run_by_blocks(const Shape& shape, std::span<const cpu::SumProduct> calls) {
+void run_by_blocks(const TargetShape& shape, std::span<const cpu::SumProduct> calls) {
   const int64_t m = shape.m / 2 * 2, n = shape.n / 2 * 2;
   std::vector<cpu::SumProduct> even(calls.begin(), calls.end());
   for (cpu::SumProduct& call : even) call.k -= call.k % 2;
@@ -146,12 +142,6 @@ void run_by_blocks(const Shape& shape, std::span<const cpu::SumProduct> calls) {
     run_rest(m, shape.m, 0, shape.n, 0);
     run_rest(0, m, n, shape.n, 0);
   }
-}
-
-void run_kernel(const Shape& shape, std::span<const cpu::SumProduct> calls) {
-  const bool large = std::ranges::all_of(
-      calls, [&](const cpu::SumProduct& call) { return cpu::strassen_pays(shape.m, shape.n, call.k); });
-  large ? run_by_blocks(shape, calls) : run(shape, calls);
 }
 
 bool has_kernel(const Product& product) {
@@ -172,12 +162,19 @@ void multiply(std::span<const Product> products) {
     if (!has_kernel(products.front())) {
       multiply_by_aten(products.front());
     } else {
-      const Shape shape = shape_of(products.front());
+      const TargetShape shape = shape_of(products.front());
       while (count < products.size() && has_kernel(products[count]) && shape_of(products[count]) == shape) ++count;
-      run_kernel(shape, KernelProducts(products.first(count)).calls());
+      multiply(shape, KernelProducts(products.first(count)).calls());
     }
     products = products.subspan(count);
   }
+}
+
+void multiply(const TargetShape& shape, std::span<const cpu::SumProduct> products, cpu::ResultPart part) {
+  const bool large = std::ranges::all_of(
+      products, [&](const cpu::SumProduct& product) { return cpu::strassen_pays(shape.m, shape.n, product.k); });
+  if (large && part == cpu::ResultPart::whole) return run_by_blocks(shape, products);
+  run(shape, products, part);
 }
 
 void multiply(const Tensor& target, const Tensor& left, const Tensor& right, bool add) {

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "crope/ops/cpu/sum_product.h"
+
 namespace crope::ops {
 
 struct SignedMatrix {
@@ -32,5 +34,15 @@ void multiply(std::span<const Product> products);
 
 // target <- left right, or target + left right.
 void multiply(const torch::Tensor& target, const torch::Tensor& left, const torch::Tensor& right, bool add = false);
+
+// Targets in plain memory: [m, n], rows `stride` floats apart.
+struct TargetShape {
+  std::int64_t m, n, stride;
+  bool operator==(const TargetShape&) const = default;
+};
+
+// The kernels themselves, by all threads; inside at::parallel_for by the calling one alone.
+void multiply(const TargetShape& shape, std::span<const cpu::SumProduct> products,
+              cpu::ResultPart part = cpu::ResultPart::whole);
 
 }  // namespace crope::ops

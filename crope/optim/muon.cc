@@ -11,6 +11,7 @@
 
 #include "crope/base/error.h"
 #include "crope/ops/cpu/optimizer_update.h"
+#include "crope/ops/cpu/product_kernel.h"
 #include "crope/ops/fused.h"
 #include "crope/ops/profile.h"
 
@@ -67,7 +68,7 @@ Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options)
 }
 
 bool Muon::takes_fused_path(std::size_t i) const {
-  if (options_.iteration_type != torch::kFloat32) return false;
+  if (options_.iteration_type != torch::kFloat32 || !ops::cpu::product_kernels_pay()) return false;
   for (std::size_t part = 0; part < matrices_[i].size(); ++part) {
     const Tensor &value = matrices_[i][part], &grad = value.grad(), &buffer = momentum_[i][part];
     const bool plain = value.is_contiguous() && grad.is_contiguous() && buffer.is_contiguous();

@@ -52,9 +52,10 @@ void wait_for(const std::atomic<std::int64_t>& value, std::int64_t least) {
 }  // namespace
 
 SumProductRun::SumProductRun(std::int64_t m, std::int64_t n, std::int64_t target_stride,
-                             std::span<const SumProduct> products, int threads)
+                             std::span<const SumProduct> products, int threads, ResultPart part)
     : m_(m),
       target_stride_(target_stride),
+      part_(part),
       tile_(product_tile()),
       block_rows_(rows_of_block(m, tile_.rows, threads)),
       blocks_(divide_up(m, block_rows_)),
@@ -149,7 +150,9 @@ void SumProductRun::multiply(const Ticket& ticket, float* packed_a) {
   wait_for(block_stages, static_cast<std::int64_t>(ticket.stage));
   const std::int64_t row = ticket.piece * block_rows_, rows = std::min(block_rows_, m_ - row);
   const std::int64_t padded = padded_columns(stage), pass = terms_of_pass(stage.terms);
-  for (std::int64_t k = 0; k < stage.terms; k += pass) {
+  const std::int64_t columns =
+      part_ == ResultPart::whole ? stage.columns : std::min(stage.columns, row + rows - stage.column);
+  for (std::int64_t k = 0; k < stage.terms && columns > 0; k += pass) {
     const std::int64_t terms = std::min(pass, stage.terms - k);
     pack_left(stage.products.front().a, {row, rows, stage.term + k, terms}, packed_a);
     const float* packed_b = buffer_of(stage) + k * padded;
@@ -160,7 +163,7 @@ void SumProductRun::multiply(const Ticket& ticket, float* packed_a) {
         target.add = target.add || stage.term + k > 0;
       }
       multiply_packed({.rows = rows,
-                       .columns = stage.columns,
+                       .columns = columns,
                        .terms = terms,
                        .a = packed_a,
                        .b = packed_b,

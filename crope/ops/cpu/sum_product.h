@@ -23,6 +23,9 @@ struct SumProduct {
   int target_count = 1;
 };
 
+// What of the results is wanted. Above the diagonal of a lower triangle anything may stand afterwards.
+enum class ResultPart { whole, lower };
+
 // Products of one shape, one after the other, shared out among threads. Any number of threads may call work(), each at
 // any time: it takes pieces until none are left, and when all calls have returned, all is done. No thread waits for one
 // that has not begun, nor for more than the piece that another is at. Sums are formed in an order that depends on the
@@ -35,7 +38,7 @@ class SumProductRun {
  public:
   // Target rows are `target_stride` floats apart. `threads`: how many are expected.
   SumProductRun(std::int64_t m, std::int64_t n, std::int64_t target_stride, std::span<const SumProduct> products,
-                int threads);
+                int threads, ResultPart part = ResultPart::whole);
 
   // Memory that the threads share, in floats, aligned to 64 bytes. To be given before the work begins.
   std::int64_t shared_floats() const { return kBuffers * buffer_floats_; }
@@ -68,6 +71,7 @@ class SumProductRun {
   void multiply(const Ticket& ticket, float* packed_a);
 
   const std::int64_t m_, target_stride_;
+  const ResultPart part_;
   const ProductTile tile_;
   const std::int64_t block_rows_, blocks_;
   std::int64_t buffer_floats_ = 0;

@@ -78,58 +78,33 @@ void Gram(std::int64_t n, const HermitianGram& call) {
       const std::int64_t at = (t.row + i) * n + t.column;
       for_each_vector(t.width, [&](auto d, std::int64_t j) HWY_ATTR {
         const auto q = hn::LoadU(d, call.q + at + j), q_turned = hn::LoadU(d, turned.at[i] + j);
-        const auto re = hn::Add(hn::LoadU(d, call.g + at + j), hn::Add(q, q_turned));
-        const auto im = hn::Sub(q, q_turned);
-        hn::StoreU(re, d, call.re + at + j);
-        hn::StoreU(im, d, call.im + at + j);
-        hn::StoreU(hn::Sub(re, im), d, call.difference + at + j);
-        // (re - im) mirrored is re + im; `turned` has done its work and carries it.
-        hn::StoreU(hn::Add(re, im), d, turned.at[i] + j);
+        hn::StoreU(hn::Add(hn::LoadU(d, call.g + at + j), hn::Add(q, q_turned)), d, call.re + at + j);
+        hn::StoreU(hn::Sub(q, q_turned), d, call.im + at + j);
       });
     }
     mirror(t, call.re, 1.0f);
     mirror(t, call.im, -1.0f);
-    for (std::int64_t j = 0; j < t.width; ++j) {
-      float* to = call.difference + (t.column + j) * n + t.row;
-      for (std::int64_t i = t.row == t.column ? j + 1 : 0; i < t.height; ++i) to[i] = turned.at[i][j];
-    }
   });
 }
 
 void Polynomial(std::int64_t n, const HermitianPolynomial& call) {
   for_each_lower_tile(n, [&](const Tile& t) HWY_ATTR {
-    TileBuffer turned, mirrored_sum;
+    TileBuffer turned;
     load_mirrored(t, call.q, turned);
     for (std::int64_t i = 0; i < t.height; ++i) {
       const std::int64_t at = (t.row + i) * n + t.column;
-      const std::int64_t diagonal = t.row == t.column ? i : -1;
+      float *re = call.re + at, *im = call.im + at;
       for_each_vector(t.width, [&](auto d, std::int64_t j) HWY_ATTR {
+        const auto c1 = hn::Set(d, call.c1), c2 = hn::Set(d, call.c2);
         const auto q = hn::LoadU(d, call.q + at + j), q_turned = hn::LoadU(d, turned.at[i] + j);
         const auto square = hn::Sub(hn::Sub(hn::LoadU(d, call.g + at + j), q), q_turned);
-        const auto re =
-            hn::MulAdd(hn::LoadU(d, call.re + at + j), hn::Set(d, call.c1), hn::Mul(square, hn::Set(d, call.c2)));
-        const auto im = hn::MulAdd(hn::LoadU(d, call.im + at + j), hn::Set(d, call.c1),
-                                   hn::Mul(hn::Sub(q, q_turned), hn::Set(d, call.c2)));
-        hn::StoreU(re, d, call.u_re + at + j);
-        hn::StoreU(hn::Add(re, im), d, call.sum + at + j);
-        hn::StoreU(hn::Sub(im, re), d, call.difference + at + j);
-        hn::StoreU(hn::Sub(re, im), d, mirrored_sum.at[i] + j);     // sum, mirrored
-        hn::StoreU(hn::Neg(hn::Add(re, im)), d, turned.at[i] + j);  // difference, mirrored
+        hn::StoreU(hn::MulAdd(hn::LoadU(d, re + j), c1, hn::Mul(square, c2)), d, re + j);
+        hn::StoreU(hn::MulAdd(hn::LoadU(d, im + j), c1, hn::Mul(hn::Sub(q, q_turned), c2)), d, im + j);
       });
-      if (diagonal >= 0) {
-        call.u_re[at + diagonal] += call.c0;
-        call.sum[at + diagonal] += call.c0;
-        call.difference[at + diagonal] -= call.c0;
-      }
+      if (t.row == t.column) re[i] += call.c0;
     }
-    mirror(t, call.u_re, 1.0f);
-    for (std::int64_t j = 0; j < t.width; ++j) {
-      const std::int64_t to = (t.column + j) * n + t.row;
-      for (std::int64_t i = t.row == t.column ? j + 1 : 0; i < t.height; ++i) {
-        call.sum[to + i] = mirrored_sum.at[i][j];
-        call.difference[to + i] = turned.at[i][j];
-      }
-    }
+    mirror(t, call.re, 1.0f);
+    mirror(t, call.im, -1.0f);
   });
 }
 

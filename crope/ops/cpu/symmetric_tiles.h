@@ -10,27 +10,23 @@ namespace crope::ops::cpu {
 void combine_symmetric(std::int64_t n, float* g, const float* s, float c0, float c1, float c2);
 
 // S = Z Z^H of Z = a + ib in block form, from g = (a - b)(a - b)' (lower triangle) and q = b a':
-//   re <- g + q + q', im <- q - q', difference <- re - im.
+//   re <- g + q + q', im <- q - q'.
 struct HermitianGram {
   const float* g;
   const float* q;
   float* re;
   float* im;
-  float* difference;
 };
 void combine_hermitian_gram(std::int64_t n, const HermitianGram& call);
 
-// U = c0 I + c1 S + c2 S^2 from g = (re - im)(re - im)' (lower triangle) and q = re im of S:
-//   u_re <- c0 I + c1 re + c2 (g - q - q'), u_im = c1 im + c2 (q - q'); sum <- u_re + u_im, difference <- u_im - u_re.
+// S <- c0 I + c1 S + c2 S^2 from g = (re - im)(re - im)' (lower triangle) and q = re im of S:
+//   re <- c0 I + c1 re + c2 (g - q - q'), im <- c1 im + c2 (q - q').
 struct HermitianPolynomial {
   const float* g;
   const float* q;
-  const float* re;
-  const float* im;
   float c0, c1, c2;
-  float* u_re;
-  float* sum;
-  float* difference;
+  float* re;
+  float* im;
 };
 void combine_hermitian_polynomial(std::int64_t n, const HermitianPolynomial& call);
 
