@@ -96,7 +96,8 @@ TensorList block_linear_backward(const BackwardCall& call) {
   }
   if (layers.empty()) return results;
   if (call.needed[0]) results[0] = block_linear_input_gradient(call, layers);
-  std::erase_if(layers, [&](const LayerGradient& one) { return !call.needed[one.layer] && !call.needed[one.layer + 1]; });
+  std::erase_if(layers,
+                [&](const LayerGradient& one) { return !call.needed[one.layer] && !call.needed[one.layer + 1]; });
   std::vector<Product> products(3 * layers.size());
   for (size_t n = 0; n < layers.size(); ++n) {
     const auto& [i, g] = layers[n];

@@ -97,7 +97,8 @@ TargetShape shape_of(const Product& product) {
   return {target.size(0), target.size(1), std::max(target.stride(0), target.size(1))};
 }
 
-void run(const TargetShape& shape, std::span<const cpu::SumProduct> calls, cpu::ResultPart part = cpu::ResultPart::whole) {
+void run(const TargetShape& shape, std::span<const cpu::SumProduct> calls,
+         cpu::ResultPart part = cpu::ResultPart::whole) {
   constexpr double kFlopsForThreads = 1 << 20;
   double flops = 0;
   for (const cpu::SumProduct& call : calls) flops += 2.0 * static_cast<double>(shape.m * shape.n * call.k);
@@ -146,7 +147,8 @@ void run_by_blocks(const TargetShape& shape, std::span<const cpu::SumProduct> ca
 
 bool has_kernel(const Product& product) {
   const auto fused = [](const SignedMatrix& term) { return fused_for({term.matrix}); };
-  return cpu::product_kernels_pay() && std::ranges::all_of(product.left, fused) && std::ranges::all_of(product.right, fused) &&
+  return cpu::product_kernels_pay() && std::ranges::all_of(product.left, fused) &&
+         std::ranges::all_of(product.right, fused) &&
          std::ranges::all_of(product.targets, [&](const Product::Target& target) {
            const Tensor& matrix = target.matrix;
            return fused_for({matrix}) && is_in_rows(matrix) &&

@@ -270,13 +270,8 @@ ForwardResult fused_attention_forward(const Call& call) {
   Tensor y = at::empty({s.B * s.T, s.H * s.Kv()}, call.q.options());
   const Tensor log_sums = at::empty({s.tasks(), s.T}, call.q.options());
   const int64_t K = s.K(), Kv = s.Kv(), wider = std::max(K, Kv);
-  const Scratch scratch{s.T * K,
-                        s.T * wider,
-                        PackedRight::floats(K, s.T),
-                        PackedRight::floats(s.T, Kv),
-                        kBlockRows * s.T,
-                        kBlockRows * Kv,
-                        kBlockRows * std::max(s.T, K)};
+  const Scratch scratch{s.T * K,          s.T * wider,     PackedRight::floats(K, s.T),  PackedRight::floats(s.T, Kv),
+                        kBlockRows * s.T, kBlockRows * Kv, kBlockRows * std::max(s.T, K)};
   for_each_head(s, scratch, [&](int64_t task, const std::vector<float*>& pieces) {
     forward_head(call, task, pieces, y, log_sums.data_ptr<float>() + task * s.T);
   });
@@ -355,7 +350,8 @@ Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   const int64_t H = options.num_heads;
   check_rotary_attention(q, k, v, q_gain, k_gain, table, H);
   const bool one_kind = q_gain.defined() == k_gain.defined();
-  if (!one_kind || q.size(1) > kLongestSequence || !cpu::product_kernels_pay() || !fused_for({q, k, v, q_gain, k_gain, table.cos, table.sin})) {
+  if (!one_kind || q.size(1) > kLongestSequence || !cpu::product_kernels_pay() ||
+      !fused_for({q, k, v, q_gain, k_gain, table.cos, table.sin})) {
     return composed(q, k, v, q_gain, k_gain, table, options);
   }
   Call call{.shape = {.B = q.size(0), .T = q.size(1), .H = H, .P = q.size(2) / (2 * H), .Pv = v.size(2) / (2 * H)},

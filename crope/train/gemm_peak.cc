@@ -10,7 +10,7 @@ namespace crope::train {
 double measure_gemm_peak(torch::Device device, torch::ScalarType type) {
   using Clock = std::chrono::steady_clock;
   constexpr std::int64_t N = 1024;
-  constexpr int kRepetitions = 12;
+  constexpr int kRepetitions = 40;
   const at::NoGradGuard no_grad;
   const auto options = at::TensorOptions(device).dtype(type);
   const at::Tensor a = at::ones({N, N}, options), b = at::ones({N, N}, options);

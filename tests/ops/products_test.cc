@@ -20,7 +20,8 @@ struct Shape {
 };
 
 // Even and odd sizes above and below those of Strassen's scheme.
-const std::vector<Shape> kShapes = {{1, 1, 1}, {3, 5, 2}, {64, 48, 100}, {768, 770, 772}, {769, 771, 773}, {800, 769, 768}};
+const std::vector<Shape> kShapes = {{1, 1, 1},       {3, 5, 2},       {64, 48, 100},
+                                    {768, 770, 772}, {769, 771, 773}, {800, 769, 768}};
 
 TEST(Products, OverwriteAndAdd) {
   for (const auto& [m, n, k] : kShapes) {

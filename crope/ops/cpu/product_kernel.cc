@@ -4,8 +4,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "crope/ops/cpu/product_kernel.cc"
-#include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "crope/ops/cpu/vector_loop-inl.h"
@@ -42,7 +42,7 @@ float sum_at(const MatrixSum& x, std::int64_t at) {
 // One panel, of kWidth rows or columns or fewer.
 template <int kWidth>
 void pack_one_by_one(const MatrixSum& x, std::int64_t index_stride, std::int64_t term_stride, const PanelRange& r,
-                        float* out) {
+                     float* out) {
   for (std::int64_t k = 0; k < r.terms; ++k) {
     for (std::int64_t i = 0; i < kWidth; ++i) {
       out[k * kWidth + i] = i < r.count ? sum_at(x, (r.first + i) * index_stride + (r.term + k) * term_stride) : 0.0f;
@@ -64,7 +64,7 @@ HWY_INLINE HWY_ATTR void prefetch_sum(const MatrixSum& x, std::int64_t at, std::
 // read where rows of memory push each other out of it.
 template <int kWidth, int kTerms>
 HWY_ATTR void pack_along(const MatrixSum& x, const PanelRange& r, float* out) {
-  constexpr std::int64_t kPanels = 96 / kWidth, kRowsAhead = 6;
+  constexpr std::int64_t kPanels = 96 / kWidth, kRowsAhead = 10;
   const std::int64_t panel_floats = kWidth * r.terms;
   for (std::int64_t first = 0; first < r.count; first += kPanels * kWidth) {
     const std::int64_t panels = std::min(kPanels, (r.count - first) / kWidth);

@@ -83,7 +83,8 @@ std::vector<SumProduct> strassen(std::int64_t m, std::int64_t n, std::int64_t ta
       }
       result.push_back(part);
     }
-    for (int b = 0; b < step.targets.count; ++b) written[step.targets.block[b].row][step.targets.block[b].column] = true;
+    for (int b = 0; b < step.targets.count; ++b)
+      written[step.targets.block[b].row][step.targets.block[b].column] = true;
   }
   return result;
 }

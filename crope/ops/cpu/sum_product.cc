@@ -9,8 +9,8 @@
 namespace crope::ops::cpu {
 namespace {
 
-// A panel of b, kMostPassTerms x tile columns, fits the first cache; a block of a, kMostBlockRows x kMostPassTerms, the second;
-// a stage of b the third.
+// A panel of b, kMostPassTerms x tile columns, fits the first cache; a block of a, kMostBlockRows x kMostPassTerms, the
+// second; a stage of b the third.
 constexpr std::int64_t kMostPassTerms = 352;
 constexpr std::int64_t kMostBlockRows = 96;
 constexpr std::int64_t kMostStageTerms = 1024;

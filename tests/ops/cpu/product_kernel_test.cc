@@ -80,8 +80,10 @@ TEST(ProductKernel, ProductsGoToAllTargetsAndNowhereElse) {
             const bool inside = i < rows && j < columns;
             const double value = inside ? product_at(a, b, i, j, terms) : 0;
             const auto at = static_cast<std::size_t>(i * stride + j);
-            ASSERT_NEAR(first[at], inside ? value : 0.5, kProductTolerance) << rows << " x " << columns << " at " << i << ", " << j;
-            ASSERT_NEAR(second[at], 0.5 - value, kProductTolerance) << rows << " x " << columns << " at " << i << ", " << j;
+            ASSERT_NEAR(first[at], inside ? value : 0.5, kProductTolerance)
+                << rows << " x " << columns << " at " << i << ", " << j;
+            ASSERT_NEAR(second[at], 0.5 - value, kProductTolerance)
+                << rows << " x " << columns << " at " << i << ", " << j;
           }
         }
       }

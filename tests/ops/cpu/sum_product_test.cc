@@ -35,8 +35,9 @@ struct ProductShape {
 
 TEST(SumProduct, AnyShapeOnAnyNumberOfThreadsIsTheSameToTheBit) {
   on_every_instruction_set([] {
-    for (const auto& [m, n, k] : {ProductShape{1, 1, 1}, ProductShape{5, 7, 3}, ProductShape{97, 33, 40}, ProductShape{200, 130, 353},
-                                  ProductShape{13, 70, 1030}, ProductShape{7, 1100, 1025}}) {
+    for (const auto& [m, n, k] :
+         {ProductShape{1, 1, 1}, ProductShape{5, 7, 3}, ProductShape{97, 33, 40}, ProductShape{200, 130, 353},
+          ProductShape{13, 70, 1030}, ProductShape{7, 1100, 1025}}) {
       const RandomSum a("a", m, k, false, 2), b("b", k, n, true, 2);
       const std::int64_t stride = n + 1;
       std::vector<std::vector<float>> results;
