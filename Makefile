@@ -33,7 +33,7 @@ test-asan: setup  ## the tests under the address and undefined-behaviour sanitiz
 	@cmake --build --preset asan -j $(JOBS)
 	@ctest --preset asan -LE slow
 
-THREADED := base text data infer serve
+THREADED := base text data ops_cpu infer serve
 
 test-tsan: setup  ## the tests of what runs in threads of its own, under the thread sanitizer
 	@cmake --preset tsan $(CMAKE_FLAGS)

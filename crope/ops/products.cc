@@ -34,17 +34,17 @@ void multiply_by_aten(const Product& product) {
   const Tensor value = left.mm(right);
   for (const auto& [matrix, sign, add] : product.targets) {
     Tensor target = matrix;
-    if (!add) target.zero_();
-    target.add_(value, sign);
+    if (add) {
+      target.add_(value, sign);
+    } else {
+      target.copy_(value).mul_(sign);
+    }
   }
 }
 
-// Rows one after the other in memory, or columns: how a matrix of tensors is read.
+// Whether rows stand one after the other in memory, each without gaps: not so where a tensor is expanded.
 bool is_in_rows(const Tensor& x) {
-  return x.stride(1) == 1 || x.size(1) == 1;
-}
-bool is_in_columns(const Tensor& x) {
-  return x.stride(0) == 1 || x.size(0) == 1;
+  return (x.stride(1) == 1 || x.size(1) == 1) && (x.stride(0) >= x.size(1) || x.size(0) == 1);
 }
 
 // A list of products as the kernels take it, and the copies that it needs of operands with unusual strides.
@@ -71,12 +71,11 @@ class KernelProducts {
     const Tensor& first = terms.front().matrix;
     const auto fits = [&](const SignedMatrix& term) { return term.matrix.strides() == first.strides(); };
     const bool alike = std::ranges::all_of(terms, fits);
-    const bool rows = is_in_rows(first) || !alike, columns = is_in_columns(first) && alike;
+    const bool rows = is_in_rows(first), columns = is_in_rows(first.t()), copied = !alike || (!rows && !columns);
     cpu::MatrixSum sum;
     sum.count = static_cast<int>(terms.size());
-    sum.transposed = !rows && columns;
+    sum.transposed = !copied && !rows;
     for (std::size_t i = 0; i < terms.size(); ++i) {
-      const bool copied = !alike || (!rows && !columns);
       const Tensor matrix = copied ? copies_.emplace_back(terms[i].matrix.contiguous()) : terms[i].matrix;
       sum.stride = std::max(matrix.stride(sum.transposed ? 1 : 0), matrix.size(sum.transposed ? 0 : 1));
       if (i == 0) {

@@ -41,10 +41,12 @@ TEST(Products, OperandsMayBeTransposedStridedOrExpanded) {
     multiply(c, a, b);
     expect_close(c, wide(a).mm(wide(b)), 2e-6);
     EXPECT_EQ(room.narrow(1, 0, 1).abs().sum().item<float>() + room.narrow(1, n + 1, 4).abs().sum().item<float>(), 0);
-    const Tensor ones = at::ones({1, 1}, torch::kFloat32).expand({m, k}), gaps = random_matrix(k, 2 * n);
-    const Tensor every_other = gaps.as_strided({k, n}, {2 * n, 2});
-    multiply(c, ones, every_other);
-    expect_close(c, wide(ones).mm(wide(every_other)), 2e-6);
+    const Tensor every_other = random_matrix(k, 2 * n).as_strided({k, n}, {2 * n, 2});
+    for (const Tensor& one : {random_matrix(1, 1), random_matrix(1, k), random_matrix(m, 1)}) {
+      const Tensor expanded = one.expand({m, k});
+      multiply(c, expanded, every_other);
+      expect_close(c, wide(expanded).mm(wide(every_other)), 2e-6);
+    }
   }
 }
 
