@@ -154,17 +154,21 @@ struct HeadProduct {
   bool add = false;
 };
 void multiply_head(const HeadProduct& call, float* memory) {
-  cpu::pack_left({.first = call.a.data, .stride = call.a.stride, .transposed = call.a.transposed},
-                 {0, call.rows, 0, call.terms}, memory);
-  const cpu::ProductTarget target{.data = call.c, .add = call.add};
-  cpu::multiply_packed({.rows = call.rows,
-                        .columns = call.columns,
-                        .terms = call.terms,
-                        .a = memory,
-                        .b = call.b.panels,
-                        .b_stride = call.b.panel_floats,
-                        .target_stride = call.c_stride,
-                        .targets = {&target, 1}});
+  constexpr int64_t kPassTerms = 512;  // so many of a panel stay in the first cache
+  for (int64_t term = 0; term < call.terms; term += kPassTerms) {
+    const int64_t terms = std::min(kPassTerms, call.terms - term);
+    cpu::pack_left({.first = call.a.data, .stride = call.a.stride, .transposed = call.a.transposed},
+                   {0, call.rows, term, terms}, memory);
+    const cpu::ProductTarget target{.data = call.c, .add = call.add || term > 0};
+    cpu::multiply_packed({.rows = call.rows,
+                          .columns = call.columns,
+                          .terms = terms,
+                          .a = memory,
+                          .b = call.b.panels + term * cpu::product_tile().columns,
+                          .b_stride = call.b.panel_floats,
+                          .target_stride = call.c_stride,
+                          .targets = {&target, 1}});
+  }
 }
 
 // One head of the forward pass: y and the log-sums of its rows.
