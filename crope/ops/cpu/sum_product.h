@@ -1,4 +1,4 @@
-// Products of sums of matrices, added to several places: each target ±= (± a_1 ± a_2 …)(± b_1 ± b_2 …).
+// Products of sums of matrices, added to several places: each target ±= (a_1 ± a_2 …)(b_1 ± b_2 …).
 //
 // It is what fast schemes for products are made of: Gauss's three real products for a complex one, Strassen's seven
 // for the eight of 2 x 2 blocks. Operands are summed while they are laid out for the kernel, and results go from
