@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "crope/ops/attention.h"
 #include "crope/ops/check.h"
@@ -259,12 +260,13 @@ void backward_head(const Call& call, int64_t task, const std::vector<float*>& sc
   cpu::head_to_halves(T, s.Pv, dv, head_of(g.gv, s, task, s.Pv));
 }
 
-// Calls work(task, scratch) for every head of every batch row, in parallel.
+// Calls work(task, scratch) for every head of every batch row. Each thread takes the next one when it is done.
 template <typename Work>
 void for_each_head(const Shape& shape, const Scratch& scratch, const Work& work) {
-  at::parallel_for(0, shape.tasks(), 1, [&](int64_t begin, int64_t end) {
+  std::atomic<int64_t> next{0};
+  at::parallel_for(0, std::min<int64_t>(shape.tasks(), at::get_num_threads()), 1, [&](int64_t, int64_t) {
     const std::vector<float*> pieces = scratch.of_this_thread();
-    for (int64_t task = begin; task < end; ++task) work(task, pieces);
+    for (int64_t task = next++; task < shape.tasks(); task = next++) work(task, pieces);
   });
 }
 

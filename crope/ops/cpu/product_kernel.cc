@@ -73,7 +73,16 @@ HWY_ATTR void pack_along(const MatrixSum& x, const PanelRange& r, float* out) {
       std::int64_t at = (r.term + k) * x.stride + r.first + first;
       float* to = group + k * kWidth;
       prefetch_sum<kTerms>(x, at + kRowsAhead * x.stride, panels * kWidth);
-      for (std::int64_t panel = 0; panel < panels; ++panel, at += kWidth, to += panel_floats) {
+      std::int64_t panel = 0;
+      if constexpr (kWidth < hn::MaxLanes(Floats())) {
+        // In one store each: what it has too much is where the next term goes.
+        const Floats d;
+        const std::int64_t followed = k + 1 < r.terms ? panels - 1 : 0;
+        for (; panel < followed; ++panel, at += kWidth, to += panel_floats) {
+          hn::StoreU(load_sum<kTerms>(d, x, at), d, to);
+        }
+      }
+      for (; panel < panels; ++panel, at += kWidth, to += panel_floats) {
         if constexpr (kWidth == kTileColumns) {
           const Floats d;
           hn::Store(load_sum<kTerms>(d, x, at), d, to);
