@@ -153,9 +153,10 @@ struct AttentionCase {
 
 TEST_P(FusedKernels, RotaryAttention) {
   const std::vector<AttentionCase> cases = {{1, 1, 1, 2, 2, true},    {2, 7, 3, 6, 10, true},
-                                            {1, 60, 2, 16, 16, true}, {2, 61, 1, 32, 32, true},
+                                            {1, 24, 2, 16, 16, true}, {2, 25, 1, 32, 32, true},
                                             {1, 150, 2, 8, 16, true}, {2, 33, 2, 12, 12, false},
-                                            {1, 530, 1, 4, 6, true}};
+                                            {1, 120, 1, 6, 4, true},  {1, 121, 2, 4, 4, false},
+                                            {1, 530, 1, 4, 6, true},  {1, 1261, 1, 2, 2, true}};
   for (const AttentionCase& c : cases) {
     const RotaryAttentionOptions options{.num_heads = c.H, .scale = 0.37, .norm_eps = kEps};
     const auto gains = [&](const TensorList& x) {
