@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "crope/base/error.h"
+#include "crope/base/rounding.h"
 
 namespace crope {
 namespace fs = std::filesystem;
@@ -126,7 +127,7 @@ MappedFile::~MappedFile() {
 void MappedFile::release(std::span<const std::byte> part) const {
   // Only whole pages inside the part: its neighbours may be in use.
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;
+  const auto begin = round_up(reinterpret_cast<std::uintptr_t>(part.data()), page);
   const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size()) / page * page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }

@@ -10,6 +10,7 @@
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/progress.h"
+#include "crope/base/rounding.h"
 #include "crope/base/sha256.h"
 #include "crope/eval/journal.h"
 #include "crope/infer/generation.h"
@@ -116,7 +117,7 @@ class Runner {
       const std::vector<std::int32_t> ids = tokenizer_.encode_with_special(tasks_[t].items[i].context);
       std::vector<infer::ScoreRequest> windows =
           rolling_windows(ids, prefix_token(tokenizer_), model_.config.max_seq_len);
-      const std::size_t parts = (windows.size() + kWindowsPerPart - 1) / kWindowsPerPart;
+      const std::size_t parts = divide_up(windows.size(), kWindowsPerPart);
       texts_[{t, i}] = {.sums = std::vector<double>(parts), .missing = parts};
       for (std::size_t p = 0; p < parts; ++p) {
         Part part{.task = t, .item = i, .place = p};

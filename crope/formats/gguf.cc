@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "crope/base/rounding.h"
+
 namespace crope::formats {
 namespace fs = std::filesystem;
 namespace {
@@ -217,7 +219,7 @@ class GgufHeadReader {
 
   void place_tensors(std::vector<GgufTensor>* tensors, std::span<const std::uint64_t> offsets,
                      std::uint64_t alignment) {
-    const auto padded = [alignment](std::uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
+    const auto padded = [alignment](std::uint64_t size) { return round_up(size, alignment); };
     take(padded(position_) - position_, "the padding before the tensors");
     const std::uint64_t data = position_;
     for (std::size_t i = 0; i < tensors->size(); ++i) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <type_traits>
 
+#include "crope/base/rounding.h"
+
 namespace crope::formats {
 namespace fs = std::filesystem;
 namespace {
@@ -54,7 +56,7 @@ class GgufHead {
         value);
   }
 
-  void pad(std::uint64_t alignment) { bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment, '\0'); }
+  void pad(std::uint64_t alignment) { bytes_.resize(round_up(bytes_.size(), alignment), '\0'); }
 
   const std::string& bytes() const { return bytes_; }
 
@@ -117,7 +119,7 @@ std::string make_gguf_head(const GgufMetadata& metadata, const std::vector<GgufT
     for (auto extent = tensor.shape.rbegin(); extent != tensor.shape.rend(); ++extent) head.append(*extent);
     head.append(static_cast<std::uint32_t>(tensor.type));
     head.append(offset);
-    offset += (bytes + alignment - 1) / alignment * alignment;
+    offset += round_up(bytes, alignment);
   }
   head.pad(alignment);
   return head.bytes();

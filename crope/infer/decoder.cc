@@ -41,35 +41,6 @@ const float* data_of(const Tensor& gain) {
   return gain.defined() ? gain.const_data_ptr<float>() : nullptr;
 }
 
-struct Layer {
-  explicit Layer(const model::Block& block)
-      : attention_norm(gain_of(block.attention_norm)),
-        q_norm(gain_of(block.attention.q_norm)),
-        k_norm(gain_of(block.attention.k_norm)),
-        feed_forward_norm(gain_of(block.feed_forward_norm)),
-        qkv{linear_map(block.attention.qkv[0]), linear_map(block.attention.qkv[1]), linear_map(block.attention.qkv[2])},
-        o(linear_map(block.attention.o)),
-        gate(linear_map(block.feed_forward.gate)),
-        up(linear_map(block.feed_forward.up)),
-        down(linear_map(block.feed_forward.down)) {}
-
-  Tensor attention_norm, q_norm, k_norm, feed_forward_norm;
-  std::array<LinearMap, 3> qkv;
-  LinearMap o, gate, up, down;
-};
-
-// Some queries of one chunk: rows [row, row + count) of the batch, which see `visible` keys and one more each.
-struct Tile {
-  const Chunk* chunk;
-  std::int64_t row, count, visible;
-};
-
-// The place of a row in its chunk.
-struct RowPlace {
-  const Chunk* chunk;
-  std::int64_t offset;
-};
-
 void check_model(const model::Transformer& model) {
   const auto type = model.embedding.scalar_type();
   if (!model.embedding.device().is_cpu() || (type != at::kFloat && type != at::kBFloat16)) {
@@ -100,6 +71,36 @@ void multiply(const LinearMap& map, const RowBuffer& x, RowBuffer& y, std::int64
 }  // namespace
 
 struct Decoder::State {
+  struct Layer {
+    explicit Layer(const model::Block& block)
+        : attention_norm(gain_of(block.attention_norm)),
+          q_norm(gain_of(block.attention.q_norm)),
+          k_norm(gain_of(block.attention.k_norm)),
+          feed_forward_norm(gain_of(block.feed_forward_norm)),
+          qkv{linear_map(block.attention.qkv[0]), linear_map(block.attention.qkv[1]),
+              linear_map(block.attention.qkv[2])},
+          o(linear_map(block.attention.o)),
+          gate(linear_map(block.feed_forward.gate)),
+          up(linear_map(block.feed_forward.up)),
+          down(linear_map(block.feed_forward.down)) {}
+
+    Tensor attention_norm, q_norm, k_norm, feed_forward_norm;
+    std::array<LinearMap, 3> qkv;
+    LinearMap o, gate, up, down;
+  };
+
+  // Some queries of one chunk: rows [row, row + count) of the batch, which see `visible` keys and one more each.
+  struct Tile {
+    const Chunk* chunk;
+    std::int64_t row, count, visible;
+  };
+
+  // The place of a row in its chunk.
+  struct RowPlace {
+    const Chunk* chunk;
+    std::int64_t offset;
+  };
+
   explicit State(const model::Transformer& model)
       : config(model.config),
         embedding(model.embedding.detach().contiguous()),
@@ -340,7 +341,7 @@ Tensor Decoder::append(std::span<const Chunk> chunks) {
   state.read_chunks(chunks);
   state.look_up(chunks);
   for (std::size_t i = 0; i < state.layers.size(); ++i) {
-    const Layer& layer = state.layers[i];
+    const State::Layer& layer = state.layers[i];
     const auto index = static_cast<std::int64_t>(i);
     state.normalise(layer.attention_norm);
     state.project_qkv(layer);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include "crope/base/rounding.h"
 #include "crope/ops/check.h"
 #include "crope/ops/cpu/optimizer_update.h"
 #include "crope/ops/fused.h"
@@ -25,7 +26,7 @@ void add_rows(const Tensor& grad, const Tensor& rows, const Tensor& ids) {
   const float* from = source.const_data_ptr<float>();
   const int64_t* id = list.const_data_ptr<int64_t>();
   constexpr int64_t kColumns = 64;
-  at::parallel_for(0, (D + kColumns - 1) / kColumns, 4, [&](int64_t begin, int64_t end) {
+  at::parallel_for(0, divide_up(D, kColumns), 4, [&](int64_t begin, int64_t end) {
     const int64_t first = begin * kColumns, width = std::min(end * kColumns, D) - first;
     for (int64_t row = 0; row < R; ++row) {
       float* sum = to + id[row] * D + first;

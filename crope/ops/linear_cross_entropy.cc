@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "crope/base/rounding.h"
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
 #include "crope/ops/cpu/softmax_rows.h"
@@ -26,9 +27,7 @@ constexpr const char* kLinearCrossEntropy = "linear_cross_entropy";
 // speed, few enough to stay small beside the weights.
 int64_t chunk_rows(int64_t R, int64_t V) {
   constexpr int64_t kLogitsPerChunk = int64_t{1} << 26;
-  const int64_t most = std::clamp<int64_t>(kLogitsPerChunk / V, 64, 4096);
-  const int64_t chunks = (R + most - 1) / most;
-  return (R + chunks - 1) / chunks;
+  return even_piece(R, std::clamp<int64_t>(kLogitsPerChunk / V, 64, 4096));
 }
 
 // Calls visit(first row, x rows, target rows) for each chunk.

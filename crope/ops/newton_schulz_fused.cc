@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "crope/base/rounding.h"
 #include "crope/ops/cpu/optimizer_update.h"
 #include "crope/ops/cpu/symmetric_tiles.h"
 #include "crope/ops/products.h"
@@ -112,7 +113,7 @@ double newton_schulz_flops(std::int64_t R, std::int64_t C, MatrixKind kind, cons
 std::vector<float*> NewtonSchulzWorkspace::blocks(int count, std::int64_t floats) {
   constexpr std::int64_t kAlign = 16;  // floats: a cache line
   // An odd number of lines between blocks: equal offsets of all of them in the cache would push each other out.
-  const std::int64_t stride = (floats + kAlign - 1) / kAlign * kAlign + 5 * kAlign;
+  const std::int64_t stride = round_up(floats, kAlign) + 5 * kAlign;
   if (!memory_.defined() || memory_.numel() < count * stride) memory_ = at::empty({count * stride}, torch::kFloat32);
   std::vector<float*> result;
   for (int i = 0; i < count; ++i) result.push_back(memory_.data_ptr<float>() + i * stride);

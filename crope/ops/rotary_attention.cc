@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "crope/base/rounding.h"
 #include "crope/ops/attention.h"
 #include "crope/ops/check.h"
 #include "crope/ops/cpu/product_kernel.h"
@@ -122,10 +123,6 @@ class Scratch {
   int64_t total_ = 0;
   Tensor memory_;
 };
-
-int64_t round_up(int64_t value, int64_t to) {
-  return (value + to - 1) / to * to;
-}
 
 // The right operand of products of one head, packed once for all blocks of queries.
 struct PackedRight {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "crope/base/rounding.h"
 #include "crope/ops/check.h"
 
 namespace crope::ops {
@@ -20,7 +21,7 @@ constexpr int64_t kNarrowestPanel = 128;
 Tensor symmetric_product(const Tensor& x) {
   check_shape(x.dim() == 2, "symmetric_product", "x", "[R, C]", x);
   const int64_t R = x.size(0);
-  const int64_t height = std::max((R + kPanels - 1) / kPanels, kNarrowestPanel);
+  const int64_t height = std::max(divide_up(R, kPanels), kNarrowestPanel);
   Tensor product = at::empty({R, R}, x.options());
   for (int64_t row = 0; row < R; row += height) {
     const int64_t rows = std::min(height, R - row);

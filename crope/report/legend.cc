@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "crope/base/rounding.h"
+
 namespace crope::report {
 namespace {
 
@@ -19,8 +21,8 @@ Layout layout_of(const std::vector<LegendEntry>& entries, int figure_width) {
   const int column_width = kSample + 8 + widest + kGap;
   const auto count = static_cast<int>(entries.size());
   const int fitting = std::clamp(figure_width / column_width, 1, std::max(1, count));
-  const int rows = (count + fitting - 1) / fitting;
-  return {(count + rows - 1) / std::max(1, rows), rows, column_width};  // no ragged last row where it can be avoided
+  const int rows = divide_up(count, fitting);
+  return {divide_up(count, std::max(1, rows)), rows, column_width};  // no ragged last row where it can be avoided
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "crope/base/interrupt.h"
 #include "crope/base/memory.h"
+#include "crope/base/rounding.h"
 #include "crope/data/token_loader.h"
 #include "crope/model/cost.h"
 #include "crope/optim/grad_clip.h"
@@ -54,7 +55,7 @@ DryRun dry_run(const TrainJob& job, Log& log) {
   // The order of a run needs a whole batch; so does this.
   data::TokenLoader loader(rows, {.batch_rows = config.batch_size, .order = data::parse_row_order(config.data_order)});
   data::TokenBatch batch = loader.next();
-  const std::int64_t pieces = (config.batch_size + config.micro_batch_size - 1) / config.micro_batch_size;
+  const std::int64_t pieces = divide_up(config.batch_size, config.micro_batch_size);
   // A piece for every part of a step that costs differently: the first makes the gradients, the next add to them.
   batch.rows = std::min(config.batch_size, 2 * config.micro_batch_size);
   batch.tokens.resize(static_cast<std::size_t>(batch.rows * (config.seq_len + 1)));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "crope/base/error.h"
+#include "crope/base/rounding.h"
 #include "crope/base/threads.h"
 #include "crope/model/model_dir.h"
 #include "crope/text/tokenizer.h"
@@ -77,8 +78,7 @@ void resolve_new(const JobRequest& request, TrainJob& job) {
   }
   const data::DataDir data = data::open_data_dir(request.data);
   if (!request.given.contains("vocab_size") && data.info) {
-    job.model.vocab_size =
-        (data.info->vocab_size + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
+    job.model.vocab_size = round_up(data.info->vocab_size, kVocabularyMultiple);
   }
   if (!request.given.contains("max_seq_len")) {
     job.model.max_seq_len = std::max(job.model.max_seq_len, job.config.seq_len);

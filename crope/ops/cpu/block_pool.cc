@@ -7,6 +7,8 @@
 #include <iterator>
 #include <new>
 
+#include "crope/base/rounding.h"
+
 namespace crope::ops::cpu {
 namespace {
 
@@ -14,10 +16,6 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSegment = std::size_t{64} << 20;
 // Blocks start at multiples of this: pages of their own, and no tiny remainders.
 constexpr std::size_t kGranule = std::size_t{16} << 10;
-
-std::size_t round_up(std::size_t value, std::size_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 // Aligned to a huge page; asks for huge pages, and goes on without where the kernel has none to give.
 std::byte* map_segment(std::size_t bytes) {

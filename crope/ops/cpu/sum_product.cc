@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "crope/base/rounding.h"
+
 namespace crope::ops::cpu {
 namespace {
 
@@ -16,17 +18,6 @@ constexpr std::int64_t kMostBlockRows = 96;
 constexpr std::int64_t kMostStageTerms = 1024;
 constexpr std::int64_t kMostStageFloats = 1 << 20;
 constexpr std::int64_t kPackPanels = 8;  // of b, a piece
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
-std::int64_t round_up(std::int64_t value, std::int64_t to) {
-  return divide_up(value, to) * to;
-}
-// Pieces of nearly one size, at most `most` each.
-std::int64_t even_piece(std::int64_t value, std::int64_t most) {
-  return divide_up(value, divide_up(value, most));
-}
 
 // The terms of a stage that are multiplied at a time, the last time fewer.
 std::int64_t terms_of_pass(std::int64_t stage_terms) {
