@@ -25,14 +25,8 @@ using torch::Tensor;
 
 constexpr const char* kRotaryAttention = "rotary_attention";
 
-// Queries of one block of scores. The block's columns past the diagonal are multiplied for nothing, which asks for low
-// blocks; but each of them reads all keys and values again. A multiple of the rows of a tile on all instruction sets.
-int64_t block_rows_for(int64_t T) {
-  return std::clamp<int64_t>(T / 20 / 12 * 12, 24, 60);
-}
-
-// Queries whose gradients are added to those of keys and values at a time: so many terms a product.
-constexpr int64_t kGroupRows = 120;
+// Queries of one block of scores. A multiple of the rows of a tile on all instruction sets.
+constexpr int64_t kBlockRows = 96;
 
 // Scores of a block are held for all keys that it sees. Past this length ATen's kernel, which holds fewer, takes over.
 constexpr int64_t kLongestSequence = 8192;
@@ -133,12 +127,10 @@ struct PackedRight {
     return terms * round_up(columns, cpu::product_tile().columns);
   }
   // b[terms, columns] of rows that are `stride` floats apart, or its transpose's.
-  static PackedRight pack(const float* b, int64_t stride, bool transposed, int64_t terms, int64_t columns,
-                          float* memory) {
+  PackedRight(const float* b, int64_t stride, bool transposed, int64_t terms, int64_t columns, float* memory)
+      : panels(memory), panel_floats(terms * cpu::product_tile().columns) {
     cpu::pack_right({.first = b, .stride = stride, .transposed = transposed}, {0, columns, 0, terms}, memory);
-    return {memory, terms * cpu::product_tile().columns};
   }
-  PackedRight from_term(int64_t term) const { return {panels + term * cpu::product_tile().columns, panel_floats}; }
 };
 
 // The left operand of a product: rows that are `stride` floats apart, or its columns.
@@ -156,27 +148,28 @@ struct HeadProduct {
   const PackedRight& b;
   float* c;
   int64_t c_stride;
+  cpu::Triangles triangles;
   bool add = false;
 };
-constexpr int64_t kLeftRows = 96, kLeftTerms = 512;
+constexpr int64_t kLeftTerms = 512;
 
 void multiply_head(const HeadProduct& call, float* memory) {
-  for (int64_t row = 0; row < call.rows; row += kLeftRows) {
-    const int64_t rows = std::min(kLeftRows, call.rows - row);
+  for (int64_t row = 0; row < call.rows; row += kBlockRows) {
+    const int64_t rows = std::min(kBlockRows, call.rows - row);
     for (int64_t term = 0; term < call.terms; term += kLeftTerms) {
       const int64_t terms = std::min(kLeftTerms, call.terms - term);
       cpu::pack_left({.first = call.a.data, .stride = call.a.stride, .transposed = call.a.transposed},
                      {row, rows, term, terms}, memory);
       const cpu::ProductTarget target{.data = call.c + row * call.c_stride, .add = call.add || term > 0};
-      const PackedRight b = call.b.from_term(term);
       cpu::multiply_packed({.rows = rows,
                             .columns = call.columns,
                             .terms = terms,
                             .a = memory,
-                            .b = b.panels,
-                            .b_stride = b.panel_floats,
+                            .b = call.b.panels + term * cpu::product_tile().columns,
+                            .b_stride = call.b.panel_floats,
                             .target_stride = call.c_stride,
-                            .targets = {&target, 1}});
+                            .targets = {&target, 1},
+                            .triangles = call.triangles.from(row, 0, term)});
     }
   }
 }
@@ -188,15 +181,14 @@ void forward_head(const Call& call, int64_t task, const std::vector<float*>& scr
   const int64_t T = s.T, K = s.K(), Kv = s.Kv();
   float *q = scratch[0], *kv = scratch[1], *scores = scratch[4], *out = scratch[5], *left = scratch[6];
   call.rotated_head(call.k, call.k_gain, task, kv);
-  const PackedRight k = PackedRight::pack(kv, K, /*transposed=*/true, K, T, scratch[2]);
+  const PackedRight k(kv, K, /*transposed=*/true, K, T, scratch[2]);
   call.plain_head(call.v, task, kv);
-  const PackedRight v = PackedRight::pack(kv, Kv, /*transposed=*/false, T, Kv, scratch[3]);
+  const PackedRight v(kv, Kv, /*transposed=*/false, T, Kv, scratch[3]);
   call.rotated_head(call.q, call.q_gain, task, q);
   cpu::HeadHalves to = head_of(y, s, task, s.Pv);
-  const int64_t block_rows = block_rows_for(T);
-  for (int64_t row = 0; row < T; row += block_rows) {
-    const int64_t rows = std::min(block_rows, T - row), columns = row + rows;
-    multiply_head({rows, columns, K, {q + row * K, K}, k, scores, T}, left);
+  for (int64_t row = 0; row < T; row += kBlockRows) {
+    const int64_t rows = std::min(kBlockRows, T - row), columns = row + rows;
+    multiply_head({rows, columns, K, {q + row * K, K}, k, scores, T, {.last_column = row}}, left);
     cpu::attention_softmax({.rows = rows,
                             .columns = columns,
                             .stride = T,
@@ -204,7 +196,7 @@ void forward_head(const Call& call, int64_t task, const std::vector<float*>& scr
                             .scale = call.scale,
                             .scores = scores,
                             .log_sums = log_sums + row});
-    multiply_head({rows, Kv, columns, {scores, T}, v, out, Kv}, left);
+    multiply_head({rows, Kv, columns, {scores, T}, v, out, Kv, {.last_term = row}}, left);
     cpu::head_to_halves(rows, s.Pv, out, {to.re + row * to.stride, to.im + row * to.stride, to.stride});
   }
 }
@@ -221,47 +213,36 @@ void backward_head(const Call& call, int64_t task, const std::vector<float*>& sc
   const Shape& s = call.shape;
   const int64_t T = s.T, K = s.K(), Kv = s.Kv();
   float *q = scratch[0], *dy = scratch[1], *dq = scratch[2], *dk = scratch[3], *dv = scratch[4], *p = scratch[5];
-  float *ds = scratch[6], *delta = scratch[7], *dy_right = scratch[8], *q_right = scratch[9], *left = scratch[10];
+  float *ds = scratch[6], *delta = scratch[7], *right = scratch[8], *left = scratch[9];
   call.rotated_head(call.k, call.k_gain, task, dk);
-  const PackedRight k = PackedRight::pack(dk, K, /*transposed=*/false, T, K, scratch[11]);
-  const PackedRight k_turned = PackedRight::pack(dk, K, /*transposed=*/true, K, T, scratch[12]);
+  const PackedRight k(dk, K, /*transposed=*/false, T, K, scratch[10]);
+  const PackedRight k_turned(dk, K, /*transposed=*/true, K, T, scratch[11]);
   call.plain_head(call.v, task, dv);
-  const PackedRight v_turned = PackedRight::pack(dv, Kv, /*transposed=*/true, Kv, T, scratch[13]);
+  const PackedRight v_turned(dv, Kv, /*transposed=*/true, Kv, T, scratch[12]);
   call.rotated_head(call.q, call.q_gain, task, q);
   call.plain_head(g.grad_y, task, dy);
   cpu::head_row_products(T, s.Pv, head_of(g.y, s, task, s.Pv), head_of(g.grad_y, s, task, s.Pv), delta);
-  const int64_t block_rows = block_rows_for(T), group_rows = kGroupRows / block_rows * block_rows;
-  // From the last group up: it sees all keys, so it is the one that need not add to their gradients.
-  for (int64_t first = (T - 1) / group_rows * group_rows; first >= 0; first -= group_rows) {
-    const int64_t end = std::min(first + group_rows, T);
-    const bool add = end < T;
-    for (int64_t row = first; row < end; row += block_rows) {
-      const int64_t rows = std::min(block_rows, T - row), columns = row + rows;
-      float *p_rows = p + (row - first) * T, *ds_rows = ds + (row - first) * T;
-      multiply_head({rows, columns, K, {q + row * K, K}, k_turned, p_rows, T}, left);
-      multiply_head({rows, columns, Kv, {dy + row * Kv, Kv}, v_turned, ds_rows, T}, left);
-      cpu::attention_softmax_backward({.rows = rows,
-                                       .columns = columns,
-                                       .stride = T,
-                                       .first = row,
-                                       .scale = call.scale,
-                                       .scores = p_rows,
-                                       .log_sums = g.log_sums + row,
-                                       .grad = ds_rows,
-                                       .delta = delta + row});
-      multiply_head({rows, K, columns, {ds_rows, T}, k, dq + row * K, K}, left);
-    }
-    const PackedRight dy_group =
-        PackedRight::pack(dy + first * Kv, Kv, /*transposed=*/false, end - first, Kv, dy_right);
-    const PackedRight q_group = PackedRight::pack(q + first * K, K, /*transposed=*/false, end - first, K, q_right);
-    // Each block sees keys that those above it do not.
-    for (int64_t row = first, key = 0; row < end; row += block_rows) {
-      const int64_t skipped = row - first, keys = std::min(row + block_rows, T) - key, terms = end - row;
-      const float *p_keys = p + skipped * T + key, *ds_keys = ds + skipped * T + key;
-      multiply_head({keys, Kv, terms, {p_keys, T, true}, dy_group.from_term(skipped), dv + key * Kv, Kv, add}, left);
-      multiply_head({keys, K, terms, {ds_keys, T, true}, q_group.from_term(skipped), dk + key * K, K, add}, left);
-      key += keys;
-    }
+  // From the last block up: it sees all keys, so it is the one that need not add to their gradients.
+  for (int64_t row = (T - 1) / kBlockRows * kBlockRows; row >= 0; row -= kBlockRows) {
+    const int64_t rows = std::min(kBlockRows, T - row), columns = row + rows;
+    const bool add = columns < T;
+    const float *q_rows = q + row * K, *dy_rows = dy + row * Kv;
+    multiply_head({rows, columns, K, {q_rows, K}, k_turned, p, T, {.last_column = row}}, left);
+    multiply_head({rows, columns, Kv, {dy_rows, Kv}, v_turned, ds, T, {.last_column = row}}, left);
+    cpu::attention_softmax_backward({.rows = rows,
+                                     .columns = columns,
+                                     .stride = T,
+                                     .first = row,
+                                     .scale = call.scale,
+                                     .scores = p,
+                                     .log_sums = g.log_sums + row,
+                                     .grad = ds,
+                                     .delta = delta + row});
+    const PackedRight dy_block(dy_rows, Kv, /*transposed=*/false, rows, Kv, right);
+    multiply_head({columns, Kv, rows, {p, T, true}, dy_block, dv, Kv, {.first_term = -row}, add}, left);
+    const PackedRight q_block(q_rows, K, /*transposed=*/false, rows, K, right);
+    multiply_head({columns, K, rows, {ds, T, true}, q_block, dk, K, {.first_term = -row}, add}, left);
+    multiply_head({rows, K, columns, {ds, T}, k, dq + row * K, K, {.last_term = row}}, left);
   }
   const auto turn_back = [&](const Tensor& x, const Tensor& gain, const float* grad, const Tensor& gx,
                              float* grad_gain) {
@@ -297,9 +278,8 @@ ForwardResult fused_attention_forward(const Call& call) {
   Tensor y = at::empty({s.B * s.T, s.H * s.Kv()}, call.q.options());
   const Tensor log_sums = at::empty({s.tasks(), s.T}, call.q.options());
   const int64_t K = s.K(), Kv = s.Kv(), wider = std::max(K, Kv);
-  const int64_t block_rows = block_rows_for(s.T);
   const Scratch scratch{s.T * K,          s.T * wider,     PackedRight::floats(K, s.T), PackedRight::floats(s.T, Kv),
-                        block_rows * s.T, block_rows * Kv, kLeftRows * kLeftTerms};
+                        kBlockRows * s.T, kBlockRows * Kv, kBlockRows * kLeftTerms};
   for_each_head(s, scratch, [&](int64_t task, const std::vector<float*>& pieces) {
     forward_head(call, task, pieces, y, log_sums.data_ptr<float>() + task * s.T);
   });
@@ -315,7 +295,7 @@ TensorList fused_attention_backward(const BackwardCall& back, Call call) {
   const bool has_gains = call.q_gain.defined();
   count_flops(2 * s.flops());
   const Tensor gain_parts = has_gains ? at::zeros({2, s.tasks(), s.K()}, grad_y.options()) : Tensor();
-  const int64_t K = s.K(), Kv = s.Kv(), head = s.T * K, head_v = s.T * Kv, scores = kGroupRows * s.T;
+  const int64_t K = s.K(), Kv = s.Kv(), head = s.T * K, head_v = s.T * Kv, scores = kBlockRows * s.T;
   const Scratch scratch{head,
                         head_v,
                         head,
@@ -324,9 +304,8 @@ TensorList fused_attention_backward(const BackwardCall& back, Call call) {
                         scores,
                         scores,
                         s.T,
-                        PackedRight::floats(kGroupRows, Kv),
-                        PackedRight::floats(kGroupRows, K),
-                        kLeftRows * kLeftTerms,
+                        PackedRight::floats(kBlockRows, std::max(K, Kv)),
+                        kBlockRows * kLeftTerms,
                         PackedRight::floats(s.T, K),
                         PackedRight::floats(K, s.T),
                         PackedRight::floats(Kv, s.T)};

@@ -27,6 +27,7 @@ class FusedKernels : public testing::TestWithParam<std::string> {
   void SetUp() override {
     before_ = cpu::instruction_set();
     cpu::use_instruction_set(GetParam());
+    at::manual_seed(1);  // the same numbers whatever ran before
   }
   void TearDown() override { cpu::use_instruction_set(before_); }
 
@@ -152,11 +153,9 @@ struct AttentionCase {
 };
 
 TEST_P(FusedKernels, RotaryAttention) {
-  const std::vector<AttentionCase> cases = {{1, 1, 1, 2, 2, true},    {2, 7, 3, 6, 10, true},
-                                            {1, 24, 2, 16, 16, true}, {2, 25, 1, 32, 32, true},
-                                            {1, 150, 2, 8, 16, true}, {2, 33, 2, 12, 12, false},
-                                            {1, 120, 1, 6, 4, true},  {1, 121, 2, 4, 4, false},
-                                            {1, 530, 1, 4, 6, true},  {1, 1261, 1, 2, 2, true}};
+  const std::vector<AttentionCase> cases = {
+      {1, 1, 1, 2, 2, true},    {2, 7, 3, 6, 10, true},    {1, 96, 2, 16, 16, true}, {2, 97, 1, 32, 32, true},
+      {1, 150, 2, 8, 16, true}, {2, 33, 2, 12, 12, false}, {1, 193, 1, 6, 4, false}, {1, 530, 1, 4, 6, true}};
   for (const AttentionCase& c : cases) {
     const RotaryAttentionOptions options{.num_heads = c.H, .scale = 0.37, .norm_eps = kEps};
     const auto gains = [&](const TensorList& x) {

@@ -208,8 +208,10 @@ void add_partial_tile(const float* sums, std::int64_t rows, std::int64_t columns
   }
 }
 
+// Of a panel of a and one of b, from the first of `terms` terms on.
 HWY_INLINE HWY_ATTR void multiply_tile(const PackedProduct& call, const float* HWY_RESTRICT a,
-                                       const float* HWY_RESTRICT b, std::int64_t row, std::int64_t column) {
+                                       const float* HWY_RESTRICT b, std::int64_t terms, std::int64_t row,
+                                       std::int64_t column) {
   const Floats d;
   constexpr int kHalf = kTileColumns / 2;
   const std::int64_t stride = call.target_stride;
@@ -221,7 +223,7 @@ HWY_INLINE HWY_ATTR void multiply_tile(const PackedProduct& call, const float* H
 #pragma GCC unroll 16
   for (int i = 0; i < kTileRows; ++i) left[i] = right[i] = hn::Zero(d);
 #pragma GCC unroll 4
-  for (std::int64_t k = 0; k < call.terms; ++k, a += kTileRows, b += kTileColumns) {
+  for (std::int64_t k = 0; k < terms; ++k, a += kTileRows, b += kTileColumns) {
     const Vector b0 = hn::Load(d, b), b1 = hn::Load(d, b + kHalf);
 #pragma GCC unroll 16
     for (int i = 0; i < kTileRows; ++i) {
@@ -265,11 +267,15 @@ HWY_INLINE HWY_ATTR void multiply_tile(const PackedProduct& call, const float* H
 
 // A panel of b stays in the first cache while all panels of a pass by.
 void MultiplyPacked(const PackedProduct& call) {
+  const Triangles& wanted = call.triangles;
   const float* b = call.b;
   for (std::int64_t column = 0; column < call.columns; column += kTileColumns, b += call.b_stride) {
-    const float* a = call.a;
-    for (std::int64_t row = 0; row < call.rows; row += kTileRows, a += kTileRows * call.terms) {
-      multiply_tile(call, a, b, row, column);
+    const std::int64_t first_row = std::max<std::int64_t>(0, column - wanted.last_column);
+    for (std::int64_t row = first_row / kTileRows * kTileRows; row < call.rows; row += kTileRows) {
+      const std::int64_t begin = std::clamp<std::int64_t>(row + wanted.first_term, 0, call.terms);
+      const std::int64_t end = std::clamp<std::int64_t>(row + kTileRows + wanted.last_term, begin, call.terms);
+      multiply_tile(call, call.a + row * call.terms + begin * kTileRows, b + begin * kTileColumns, end - begin, row,
+                    column);
     }
   }
 }

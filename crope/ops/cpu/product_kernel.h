@@ -50,6 +50,18 @@ struct PanelRange {
 void pack_left(const MatrixSum& a, const PanelRange& range, float* out);
 void pack_right(const MatrixSum& b, const PanelRange& range, float* out);
 
+// What of a product need not be computed. Row i of the result is wanted up to column i + last_column: what comes after
+// it may be left as it is. Row i of the left operand is zero before term i + first_term and after term i + last_term.
+struct Triangles {
+  static constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  std::int64_t last_column = kFar, first_term = -kFar, last_term = kFar;
+
+  // The same for the part of a product that begins with this row, column and term.
+  Triangles from(std::int64_t row, std::int64_t column, std::int64_t term) const {
+    return {last_column + row - column, first_term + row - term, last_term + row - term};
+  }
+};
+
 // rows x columns of a product of packed operands for all targets, whose data begin with those rows and columns. Panels
 // of a have `terms` terms; those of b are b_stride floats apart and may have more, of which the first ones count.
 struct PackedProduct {
@@ -59,6 +71,7 @@ struct PackedProduct {
   std::int64_t b_stride;
   std::int64_t target_stride;
   std::span<const ProductTarget> targets;
+  Triangles triangles = {};
 };
 void multiply_packed(const PackedProduct& call);
 

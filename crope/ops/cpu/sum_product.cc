@@ -143,6 +143,7 @@ void SumProductRun::multiply(const Ticket& ticket, float* packed_a) {
   const std::int64_t padded = padded_columns(stage), pass = terms_of_pass(stage.terms);
   const std::int64_t columns =
       part_ == ResultPart::whole ? stage.columns : std::min(stage.columns, row + rows - stage.column);
+  const Triangles triangles = part_ == ResultPart::whole ? Triangles{} : Triangles{.last_column = 0};
   for (std::int64_t k = 0; k < stage.terms && columns > 0; k += pass) {
     const std::int64_t terms = std::min(pass, stage.terms - k);
     pack_left(stage.products.front().a, {row, rows, stage.term + k, terms}, packed_a);
@@ -160,7 +161,8 @@ void SumProductRun::multiply(const Ticket& ticket, float* packed_a) {
                        .b = packed_b,
                        .b_stride = tile_.columns * terms,
                        .target_stride = target_stride_,
-                       .targets = {targets.data(), static_cast<std::size_t>(product.target_count)}});
+                       .targets = {targets.data(), static_cast<std::size_t>(product.target_count)},
+                       .triangles = triangles.from(row, stage.column, 0)});
       packed_b += padded * stage.terms;
     }
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <hwy/aligned_allocator.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "tests/ops/cpu/matrix_cases.h"
@@ -19,8 +20,9 @@ double tolerance(std::int64_t k) {
   return 2e-5 * static_cast<double>(k);
 }
 
-void run(std::int64_t m, std::int64_t n, std::int64_t stride, std::span<const SumProduct> products, int threads) {
-  SumProductRun work(m, n, stride, products, threads);
+void run(std::int64_t m, std::int64_t n, std::int64_t stride, std::span<const SumProduct> products, int threads,
+         ResultPart part = ResultPart::whole) {
+  SumProductRun work(m, n, stride, products, threads, part);
   const auto shared = hwy::AllocateAligned<float>(static_cast<std::size_t>(work.shared_floats()));
   work.set_shared(shared.get());
   std::vector<std::thread> others;
@@ -85,6 +87,25 @@ TEST(SumProduct, NeighboursThatShareAnOperandAreComputedEachForItself) {
             ASSERT_NEAR(c[t][static_cast<std::size_t>(i * n + j)], expected, tolerance(k))
                 << "target " << t << " at " << i << ", " << j << ", threads " << threads;
           }
+        }
+      }
+    }
+  });
+}
+
+TEST(SumProduct, ALowerTriangleIsThatOfTheWholeProduct) {
+  on_every_instruction_set([] {
+    for (const auto& [m, n, k] :
+         {ProductShape{1, 1, 3}, ProductShape{205, 205, 40}, ProductShape{130, 70, 360}, ProductShape{70, 130, 1030}}) {
+      const RandomSum a("a", m, k, false, 1), b("b", k, n, false, 1);
+      std::vector<float> c(static_cast<std::size_t>(m * n), 9.0f);
+      SumProduct product{.k = k, .a = a.sum, .b = b.sum};
+      product.targets[0] = {c.data()};
+      run(m, n, n, std::span(&product, 1), 2, ResultPart::lower);
+      for (std::int64_t i = 0; i < m; i += i % 7 == 0 ? 1 : 3) {
+        for (std::int64_t j = 0; j < std::min(n, i + 1); ++j) {
+          ASSERT_NEAR(c[static_cast<std::size_t>(i * n + j)], product_at(a, b, i, j, k), tolerance(k))
+              << m << " x " << n << " x " << k << " at " << i << ", " << j;
         }
       }
     }
