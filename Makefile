@@ -43,8 +43,9 @@ test-tsan: setup  ## the tests of what runs in threads of its own, under the thr
 quickstart: build  ## a small world, three variants trained and scored on it, a report: minutes
 	@$(CROPE) quickstart --out out/quickstart
 
-bench: everything  ## a training step beside PyTorch's, and the operations
+bench: everything  ## a training step beside PyTorch's, at paper size and a small one, and the operations
 	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py
+	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py --size small --parts tied,eager,compile,optimizer
 	@build/release/bench/ops_bench --benchmark_repetitions=7 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 
 format:  ## clang-format every source
