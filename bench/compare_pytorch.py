@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A training step of ours beside PyTorch's, in one run: forward + backward, optimiser, whole step, memory.
 
-    .deps/venv/bin/python bench/compare_pytorch.py                     paper size, 2 x 512 tokens: about 45 minutes
+    .deps/venv/bin/python bench/compare_pytorch.py                     paper size, 2 x 512 tokens: about 35 minutes
     .deps/venv/bin/python bench/compare_pytorch.py --size small        4 layers, 256 wide, 16 x 256 tokens
     .deps/venv/bin/python bench/compare_pytorch.py --parts eager,optimizer --keep figures.json
 
