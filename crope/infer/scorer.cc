@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <deque>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "crope/infer/decoder.h"
 #include "crope/infer/prefix_tree.h"
 #include "crope/ops/cpu/row_kernels.h"
+#include "crope/ops/fused.h"
 
 namespace crope::infer {
 namespace {
@@ -175,10 +175,8 @@ class Scorer {
       score_pieces(decoders_[0], pieces);
     } else {
       while (decoders_.size() < threads) decoders_.emplace_back(model_);
-      std::atomic<std::size_t> next = 0;
-      at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t thread, std::int64_t) {
-        Decoder& decoder = decoders_[static_cast<std::size_t>(thread)];
-        for (std::size_t group = next++; group < groups.size(); group = next++) score_pieces(decoder, groups[group]);
+      ops::parallel_items(static_cast<std::int64_t>(groups.size()), [&](std::int64_t group, std::int64_t worker) {
+        score_pieces(decoders_[static_cast<std::size_t>(worker)], groups[static_cast<std::size_t>(group)]);
       });
     }
     for (const Piece& piece : pieces) {

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "crope/ops/cpu/isa.h"
 
@@ -36,6 +37,13 @@ void parallel_chunks(std::int64_t count, std::int64_t cost,
     for (std::int64_t chunk = first; chunk < last; ++chunk) {
       work(chunk, chunk * count / chunks, (chunk + 1) * count / chunks);
     }
+  });
+}
+
+void parallel_items(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& work) {
+  std::atomic<std::int64_t> next = 0;
+  at::parallel_for(0, std::min<std::int64_t>(count, at::get_num_threads()), 1, [&](std::int64_t worker, std::int64_t) {
+    for (std::int64_t item = next++; item < count; item = next++) work(item, worker);
   });
 }
 

@@ -24,4 +24,8 @@ std::int64_t chunk_count(std::int64_t count, std::int64_t cost);
 void parallel_chunks(std::int64_t count, std::int64_t cost,
                      const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& work);
 
+// Calls work(item, worker) for every item of [0, count): each thread takes the next one when it is done. `worker` is
+// below the number of threads, and no two threads have the same at a time.
+void parallel_items(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& work);
+
 }  // namespace crope::ops

@@ -4,7 +4,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "crope/base/rounding.h"
 #include "crope/ops/attention.h"
@@ -98,13 +97,13 @@ struct Call {
 class Scratch {
  public:
   explicit Scratch(std::initializer_list<int64_t> sizes) : sizes_(sizes) {
-    for (int64_t& size : sizes_) size = (size + 15) / 16 * 16 + 16;
+    for (int64_t& size : sizes_) size = round_up(size, 16) + 16;
     for (const int64_t size : sizes_) total_ += size;
     memory_ = at::empty({at::get_num_threads() * total_}, torch::kFloat32);
   }
-  std::vector<float*> of_this_thread() const {
+  std::vector<float*> of(int64_t worker) const {
     std::vector<float*> pieces;
-    float* next = memory_.data_ptr<float>() + at::get_thread_num() * total_;
+    float* next = memory_.data_ptr<float>() + worker * total_;
     for (const int64_t size : sizes_) {
       pieces.push_back(next);
       next += size;
@@ -262,16 +261,6 @@ void backward_head(const Call& call, int64_t task, const std::vector<float*>& sc
   cpu::head_to_halves(T, s.Pv, dv, head_of(g.gv, s, task, s.Pv));
 }
 
-// Calls work(task, scratch) for every head of every batch row. Each thread takes the next one when it is done.
-template <typename Work>
-void for_each_head(const Shape& shape, const Scratch& scratch, const Work& work) {
-  std::atomic<int64_t> next{0};
-  at::parallel_for(0, std::min<int64_t>(shape.tasks(), at::get_num_threads()), 1, [&](int64_t, int64_t) {
-    const std::vector<float*> pieces = scratch.of_this_thread();
-    for (int64_t task = next++; task < shape.tasks(); task = next++) work(task, pieces);
-  });
-}
-
 ForwardResult fused_attention_forward(const Call& call) {
   const Shape& s = call.shape;
   count_flops(s.flops());
@@ -280,8 +269,8 @@ ForwardResult fused_attention_forward(const Call& call) {
   const int64_t K = s.K(), Kv = s.Kv(), wider = std::max(K, Kv);
   const Scratch scratch{s.T * K,          s.T * wider,     PackedRight::floats(K, s.T), PackedRight::floats(s.T, Kv),
                         kBlockRows * s.T, kBlockRows * Kv, kBlockRows * kLeftTerms};
-  for_each_head(s, scratch, [&](int64_t task, const std::vector<float*>& pieces) {
-    forward_head(call, task, pieces, y, log_sums.data_ptr<float>() + task * s.T);
+  parallel_items(s.tasks(), [&](int64_t task, int64_t worker) {
+    forward_head(call, task, scratch.of(worker), y, log_sums.data_ptr<float>() + task * s.T);
   });
   return {.outputs = {y}, .saved = {call.q, call.k, call.v, call.q_gain, call.k_gain, y.detach(), log_sums}};
 }
@@ -309,10 +298,10 @@ TensorList fused_attention_backward(const BackwardCall& back, Call call) {
                         PackedRight::floats(s.T, K),
                         PackedRight::floats(K, s.T),
                         PackedRight::floats(Kv, s.T)};
-  for_each_head(s, scratch, [&](int64_t task, const std::vector<float*>& pieces) {
+  parallel_items(s.tasks(), [&](int64_t task, int64_t worker) {
     float* q_part = has_gains ? gain_parts.data_ptr<float>() + task * s.K() : nullptr;
     float* k_part = has_gains ? q_part + s.tasks() * s.K() : nullptr;
-    backward_head(call, task, pieces,
+    backward_head(call, task, scratch.of(worker),
                   {.y = y,
                    .grad_y = grad_y,
                    .log_sums = log_sums.const_data_ptr<float>() + task * s.T,

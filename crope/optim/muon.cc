@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <numeric>
 
@@ -130,13 +129,8 @@ void Muon::update_fused(std::vector<std::size_t> which, double lr) {
   // What does not fill the threads is done together by all of them, one matrix after the other.
   const std::size_t alone = which.size() < 2 * threads ? 0 : which.size();
   if (alone > 0 && threads > 1) {
-    std::atomic<std::size_t> next = 0;
-    at::parallel_for(0, static_cast<int64_t>(threads), 1, [&](int64_t first, int64_t last) {
-      for (int64_t worker = first; worker < last; ++worker) {
-        for (std::size_t i = next++; i < alone; i = next++) {
-          update_fused_matrix(which[i], lr, workspaces_[static_cast<std::size_t>(worker)]);
-        }
-      }
+    ops::parallel_items(static_cast<int64_t>(alone), [&](int64_t i, int64_t worker) {
+      update_fused_matrix(which[static_cast<std::size_t>(i)], lr, workspaces_[static_cast<std::size_t>(worker)]);
     });
   } else {
     for (const std::size_t i : which) update_fused_matrix(i, lr, workspaces_[0]);
