@@ -29,6 +29,7 @@ struct TrainCommandFlags {
   std::string data;
   std::string out;
   std::string init_from;
+  std::vector<std::string> validate_also;
   bool resume = false;
   bool dry_run = false;
   bool profile = false;
@@ -42,7 +43,7 @@ Json optional_number(const std::optional<double>& value) {
 void print_summary(const train::TrainJob& job, const train::TrainSummary& summary, bool as_json) {
   const auto& validation = summary.validation;
   if (as_json) {
-    const Json json = {{"run", job.run.string()},
+    Json json = {{"run", job.run.string()},
                        {"variant", model::traits(job.model.variant).name},
                        {"step", summary.step},
                        {"finished", summary.finished},
@@ -56,6 +57,7 @@ void print_summary(const train::TrainJob& job, const train::TrainSummary& summar
                        {"peak_memory", summary.peak_memory},
                        {"ranks", job.ranks},
                        {"optimizer_bytes", summary.optimizer_bytes}};
+    for (const auto& [name, loss] : summary.other_losses) json["val_loss_" + name] = loss;
     fmt::print("{}\n", json.dump());
     return;
   }
@@ -110,10 +112,15 @@ void run_train(const TrainCommandFlags& flags) {
   const dist::Launch launch = dist::read_launch();
   Log log(log_stream(launch));
   const InterruptScope interrupt;
+  std::vector<train::OtherText> validate_also;
+  for (const std::string& argument : flags.validate_also) {
+    validate_also.push_back(train::parse_other_text(argument));
+  }
   const train::TrainJob job = train::resolve_job({.given = flags.settings.given(),
                                                   .run = flags.out,
                                                   .data = flags.data,
                                                   .init_from = flags.init_from,
+                                                  .validate_also = std::move(validate_also),
                                                   .program = program_record(),
                                                   .launch = launch});
   if (flags.dry_run) {
@@ -124,28 +131,29 @@ void run_train(const TrainCommandFlags& flags) {
   // Nobody writes to the run before everybody has read it: joining waits for all.
   const auto group = join_ranks(launch, flags.ranks, job.config.device, job.config.threads, log);
   const train::TrainSummary summary = train_and_profile(job, log, group, flags.profile);
-  if (!summary.finished) log.info("stopped by a signal; the same command goes on from here");
+  if (!summary.finished) log.info("stopped by a signal; run the same command again to resume");
   if (group->is_first()) print_summary(job, summary, flags.json);
 }
 
 void declare_train(Flags& flags) {
   const auto values = std::make_shared<TrainCommandFlags>(flags);
-  flags.option("--data", values->data, "Data directory (crope data prepare); a run that exists knows its own");
-  flags.option("--out", values->out, "Run directory, new or to go on with");
+  flags.option("--data", values->data, "Data directory (crope data prepare); an existing run remembers its own");
+  flags.option("--out", values->out, "Run directory, new or to be resumed");
   flags.require("--out");
-  flags.option("--init-from", values->init_from, "Start from this model's weights: a model or run directory");
-  flags.option("--resume", values->resume,
-               "Go on with the run in --out if there is one, which is also what happens without");
-  flags.option("--dry-run", values->dry_run, "Measure a few steps and say what the run will take; writes nothing");
-  flags.option("--profile", values->profile, "Say at the end, on standard error, what took how long");
+  flags.option("--init-from", values->init_from, "Model or run directory whose weights the run starts from");
+  flags.option("--validate-also", values->validate_also,
+               "NAME=DIR: also validate on another data directory at the last step, as val_loss_NAME; may be repeated");
+  flags.option("--resume", values->resume, "Accepted for scripts: an existing run in --out is always resumed");
+  flags.option("--dry-run", values->dry_run, "Measure a few steps, print what the run will take, and write nothing");
+  flags.option("--profile", values->profile, "Print a table of where the time went to standard error at the end");
   declare_rank_flags(flags, values->ranks);
-  flags.option("--json", values->json, "The result as one JSON object");
+  flags.option("--json", values->json, "Print the result as one JSON object");
   flags.run([values] { run_train(*values); });
 }
 
 }  // namespace
 
-const Command kTrainCommand = {"train", "Train a model, or go on with a run that was stopped",
+const Command kTrainCommand = {"train", "Train a model, or resume a stopped run",
                                "crope train --data data --out runs/crope_all --recipe small_cpu --variant crope_all",
                                declare_train};
 

@@ -11,7 +11,10 @@ namespace crope::cli {
 // here. Throws UsageError if the environment asks for one that is not there (crope/ops/cpu/isa.h).
 std::string version_line();
 
-// The same as fields, with the command line of this process and the time: what a run records of its program.
+// A hash of the program's contents in hexadecimal: equal for copies of one build. Empty where the linker left none.
+std::string build_id();
+
+// The version and the build as fields, with the command line of this process and the time: what a run records of its program.
 Json program_record();
 
 }  // namespace crope::cli

@@ -13,6 +13,7 @@
 #include "crope/base/error.h"
 #include "crope/infer/linear_map.h"
 #include "crope/infer/row_buffer.h"
+#include "crope/model/norm_gain.h"
 #include "crope/ops/cpu/cached_attention.h"
 #include "crope/ops/cpu/isa.h"
 #include "crope/ops/cpu/row_kernels.h"
@@ -33,8 +34,8 @@ constexpr std::int64_t kGrainWeights = 1 << 15;
 // A matrix product's worth of rows for a thread.
 constexpr std::int64_t kGrainRows = 8;
 
-Tensor gain_of(const Tensor& gain) {
-  return gain.defined() ? gain.detach().to(at::kFloat).contiguous() : Tensor();
+Tensor gain_of(const Tensor& gain, std::int64_t width) {
+  return gain.defined() ? model::expand_gain(gain.detach(), width).to(at::kFloat).contiguous() : Tensor();
 }
 
 const float* data_of(const Tensor& gain) {
@@ -72,11 +73,11 @@ void multiply(const LinearMap& map, const RowBuffer& x, RowBuffer& y, std::int64
 
 struct Decoder::State {
   struct Layer {
-    explicit Layer(const model::Block& block)
-        : attention_norm(gain_of(block.attention_norm)),
-          q_norm(gain_of(block.attention.q_norm)),
-          k_norm(gain_of(block.attention.k_norm)),
-          feed_forward_norm(gain_of(block.feed_forward_norm)),
+    Layer(const model::Block& block, const model::ModelConfig& config)
+        : attention_norm(gain_of(block.attention_norm, config.d_model)),
+          q_norm(gain_of(block.attention.q_norm, config.qk_width())),
+          k_norm(gain_of(block.attention.k_norm, config.qk_width())),
+          feed_forward_norm(gain_of(block.feed_forward_norm, config.d_model)),
           qkv{linear_map(block.attention.qkv[0]), linear_map(block.attention.qkv[1]),
               linear_map(block.attention.qkv[2])},
           o(linear_map(block.attention.o)),
@@ -104,9 +105,9 @@ struct Decoder::State {
   explicit State(const model::Transformer& model)
       : config(model.config),
         embedding(model.embedding.detach().contiguous()),
-        norm(gain_of(model.norm)),
+        norm(gain_of(model.norm, model.config.d_model)),
         output(linear_map(model.output)) {
-    for (const model::Block& block : model.blocks) layers.emplace_back(block);
+    for (const model::Block& block : model.blocks) layers.emplace_back(block, config);
   }
 
   void read_chunks(std::span<const Chunk> chunks);

@@ -1,4 +1,4 @@
-// The tensors of a model file, dense, one at a time: what an export walks through.
+// The tensors of a model file, dense and with whole gains, one at a time: what an export walks through.
 #pragma once
 
 #include <torch/types.h>
@@ -7,18 +7,20 @@
 #include <string>
 
 #include "crope/formats/safetensors.h"
+#include "crope/model/config.h"
 
 namespace crope::interop {
 
 class DenseTensors {
  public:
-  explicit DenseTensors(const std::filesystem::path& model_safetensors)
-      : file_(formats::SafetensorsFile::open(model_safetensors)) {}
+  DenseTensors(const std::filesystem::path& model_safetensors, const model::ModelConfig& config)
+      : file_(formats::SafetensorsFile::open(model_safetensors)), config_(config) {}
 
   // `name` is without its suffix: "blocks.3.attention.q" for .weight, or for .a and .b.
   bool contains(const std::string& name) const;
 
-  // In fp32, in the file's own layout of adjacent pairs; a complex pair is expanded.
+  // In fp32, in the file's own layout of adjacent pairs. A complex pair is expanded, a gain shared by a pair repeated,
+  // and a QK-norm without gains has ones.
   torch::Tensor read(const std::string& name) const;
 
   // Gives the memory behind all that was read back to the system.
@@ -26,6 +28,7 @@ class DenseTensors {
 
  private:
   formats::SafetensorsFile file_;
+  model::ModelConfig config_;
 };
 
 }  // namespace crope::interop

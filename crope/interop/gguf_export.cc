@@ -65,7 +65,9 @@ std::vector<GgufTensorSource> gguf_sources(const model::ModelConfig& config, con
                                            Log& log) {
   std::vector<GgufTensorSource> sources;
   std::string odd;
-  for (const model::ParameterSpec& spec : model::parameter_specs(config)) {
+  model::ModelConfig with_gains = config;
+  with_gains.qk_gain = with_gains.norm_gain = "free";
+  for (const model::ParameterSpec& spec : model::parameter_specs(with_gains)) {
     if (spec.role == model::Role::pair_b) continue;  // part of the tensor before it
     const HfPlace place = hf_place(spec.name);
     const std::vector<std::int64_t> shape = hf_shape(config, *place.name);
@@ -114,7 +116,7 @@ ExportReport export_gguf(const fs::path& model_dir, const fs::path& out, GgmlTyp
   const fs::path written = staging.working_path() / out.filename();
   const Tensor expected = probe_logits(model::load_model(source, log));
   {
-    const DenseTensors tensors(source / "model.safetensors");
+    const DenseTensors tensors(source / "model.safetensors", config);
     formats::write_gguf(written, gguf_keys(source, out, config, type, log), gguf_sources(config, tensors, type, log));
   }
   const ExportReport report =

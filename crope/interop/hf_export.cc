@@ -71,7 +71,7 @@ ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::Sc
     const Json hf_config = hf_config_from(config, hf_dtype_name(type), special);
     write_json(folder / "config.json", hf_config);
     if (const Json ids = generation_ids(hf_config); !ids.empty()) write_json(folder / "generation_config.json", ids);
-    const DenseTensors tensors(source / "model.safetensors");
+    const DenseTensors tensors(source / "model.safetensors", config);
     formats::write_safetensors(folder / "model.safetensors", tensor_sources(config, tensors, type));
   }
   const ExportReport report =

@@ -30,7 +30,7 @@ std::optional<ModelConfig> exported_config(const Json& json, const ModelConfig& 
   const ModelConfig config = model::config_from_json(*kept, origin + ": crope");
   // The variant and the width of heads may differ: the export changes them.
   const Json ours = model::config_to_json(config), theirs = model::config_to_json(dense);
-  model::visit_fields(dense, [&](const char* field, const auto&) {
+  model::visit_required_fields(dense, [&](const char* field, const auto&, const char*) {
     if (ours[field] == theirs[field]) return;
     throw Error(fmt::format("{}: crope.{} is {}, but the model has {}", origin, field, ours[field].dump(),
                             theirs[field].dump()),
@@ -67,9 +67,14 @@ class Importer {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       const HfPlace place = hf_place(specs[i].name);
       const std::string theirs = place.hf_name();
-      const Tensor disk = read_dense(*place.name, theirs);
+      Tensor disk = read_dense(*place.name, theirs);
+      if (specs[i].role == model::Role::gain && specs[i].shape[0] != disk.size(0)) {
+        const Tensor pairs = disk.view({-1, 2});
+        if (!at::equal(pairs.select(1, 0), pairs.select(1, 1))) throw ChangedSinceExport{theirs};
+        disk = pairs.select(1, 0).contiguous();
+      }
       if (specs[i].role != model::Role::pair_a) {
-        // Every dense tensor has a paired dimension, so this is a copy.
+        // Every dense tensor has a paired dimension or was copied above, so this does not keep the file mapped.
         values.push_back(model::pairs_to_halves(disk, specs[i].paired_dimensions));
         files_.release(theirs);
         continue;
@@ -83,6 +88,7 @@ class Importer {
       files_.release(theirs);
       ++i;  // pair_b follows pair_a
     }
+    if (config_.qk_norm && config_.qk_gain == "none") check_ones();
     check_nothing_is_left();
     return model::make_transformer(config_, values);
   }
@@ -102,6 +108,17 @@ class Importer {
                   .flatten(0, 1);
     }
     return from_hf(value, name, config_);
+  }
+
+  // An export gives a QK-norm without gains ones, which nobody may have trained since.
+  void check_ones() {
+    for (int64_t layer = 0; layer < config_.num_layers; ++layer) {
+      for (const char* name : {"q_norm", "k_norm"}) {
+        const HfPlace place = hf_place(fmt::format("blocks.{}.attention.{}.weight", layer, name));
+        const Tensor gain = read_dense(*place.name, place.hf_name());
+        if (!at::equal(gain, at::ones_like(gain))) throw ChangedSinceExport{place.hf_name()};
+      }
+    }
   }
 
   static bool is_key_or_value(const HfName& name) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "crope/model/norm_gain.h"
 #include "crope/ops/check.h"
 
 namespace crope::interop {
@@ -57,13 +58,16 @@ ResidualOrder pair_for(const std::vector<Tensor>& matrices) {
 
 model::Transformer reorder_residual(const model::Transformer& model, const ResidualOrder& order) {
   const Tensor index = at::tensor(order, torch::kInt64);
+  model::ModelConfig config = model.config;
+  config.norm_gain = "free";  // a gain shared by a pair is not shared by the new ones
   std::vector<Tensor> values;
   for (const model::Parameter& parameter : model.parameters) {
     const int dimension = residual_dimension(parameter.spec.name);
-    const Tensor value = parameter.value.detach();
+    Tensor value = parameter.value.detach();
+    if (dimension == 0 && value.dim() == 1) value = model::expand_gain(value, config.d_model);
     values.push_back(dimension < 0 ? value : value.index_select(dimension, index));
   }
-  return model::make_transformer(model.config, values);
+  return model::make_transformer(config, values);
 }
 
 }  // namespace crope::interop

@@ -14,8 +14,8 @@ namespace crope::model {
 struct Attention {
   std::array<Projection, 3> qkv;  // D -> H K, H K, H Kv
   Projection o;                   // H Kv -> D
-  torch::Tensor q_norm;           // [K]; undefined in a model without QK-norm
-  torch::Tensor k_norm;           // [K]; likewise
+  torch::Tensor q_norm;           // [K] or [K/2] (norm_gain.h); undefined in a model without QK-norm
+  torch::Tensor k_norm;           // likewise
   std::int64_t num_heads;
   double norm_eps;
 };

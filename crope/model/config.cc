@@ -1,12 +1,14 @@
 #include "crope/model/config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
 #include "crope/base/error.h"
+#include "crope/base/nearest_name.h"
 
 namespace crope::model {
 namespace {
@@ -26,6 +28,13 @@ void check_field(std::string_view name, std::int64_t value) {
   }
 }
 
+void check_choice(std::string_view name, const std::string& value, const std::vector<std::string>& choices) {
+  for (const std::string& choice : choices) {
+    if (value == choice) return;
+  }
+  fail(fmt::format("{} = '{}', expected {}", name, value, fmt::join(choices, " or ")), suggest(value, choices));
+}
+
 void check_field(std::string_view name, double value) {
   if (!std::isfinite(value) || value <= 0) fail(fmt::format("{} = {}, expected a positive number", name, value));
 }
@@ -37,6 +46,8 @@ T convert(const Json& value, const char* name, std::string_view origin) {
   };
   if constexpr (std::is_same_v<T, bool>) {
     expect(value.is_boolean(), "true or false");
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    expect(value.is_string(), "a word");
   } else if constexpr (std::is_floating_point_v<T>) {
     expect(value.is_number(), "a number");
   } else {
@@ -59,6 +70,12 @@ T read_field(const Json& json, const char* name, std::string_view origin) {
   return convert<T>(*field, name, origin);
 }
 
+Json optional_fields(const ModelConfig& config) {
+  Json fields = Json::object();
+  visit_optional_fields(config, [&](const char* name, const auto& value, const char*) { fields[name] = value; });
+  return fields;
+}
+
 // Takes the field out of `json` if it is there.
 template <typename T>
 void read_optional(Json& json, const char* name, T* value, std::string_view origin) {
@@ -71,7 +88,12 @@ void read_optional(Json& json, const char* name, T* value, std::string_view orig
 }  // namespace
 
 void validate(const ModelConfig& config) {
-  visit_fields(config, [](const char* name, const auto& value) { check_field(name, value); });
+  visit_required_fields(config, [](const char* name, const auto& value, const char*) { check_field(name, value); });
+  check_choice("qk_gain", config.qk_gain, {"free", "pair", "none"});
+  check_choice("norm_gain", config.norm_gain, {"free", "pair"});
+  if (!config.qk_norm && config.qk_gain != "free") {
+    fail(fmt::format("qk_gain = '{}' in a model without QK-norm", config.qk_gain), "set qk_norm to true");
+  }
   if (config.num_layers > kMostLayers) {
     fail(fmt::format("num_layers = {}, expected a number from 1 to {}", config.num_layers, kMostLayers));
   }
@@ -99,7 +121,7 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
   if (!json.is_object()) throw Error(fmt::format("{}: expected a JSON object, found {}", origin, json.type_name()));
   ModelConfig config;
   config.other_keys = json;
-  visit_fields(config, [&](const char* name, auto& value) {
+  visit_required_fields(config, [&](const char* name, auto& value, const char*) {
     value = read_field<std::remove_reference_t<decltype(value)>>(json, name, origin);
     config.other_keys.erase(name);
   });
@@ -108,7 +130,9 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
     throw Error(fmt::format("{}: the field 'variant' should be one of the six names", origin));
   }
   config.other_keys.erase("variant");
-  read_optional(config.other_keys, "head_dim", &config.head_dim, origin);
+  visit_optional_fields(config, [&](const char* name, auto& value, const char*) {
+    read_optional(config.other_keys, name, &value, origin);
+  });
   read_optional(config.other_keys, "qk_norm", &config.qk_norm, origin);
   read_optional(config.other_keys, "tie_embeddings", &config.tie_embeddings, origin);
   try {
@@ -122,9 +146,12 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
 
 Json config_to_json(const ModelConfig& config) {
   Json json = Json::object();
-  visit_fields(config, [&](const char* name, const auto& value) { json[name] = value; });
+  visit_required_fields(config, [&](const char* name, const auto& value, const char*) { json[name] = value; });
   json["variant"] = traits(config.variant).name;
-  if (config.head_dim != 0) json["head_dim"] = config.head_dim;
+  const Json defaults = optional_fields(ModelConfig{}), chosen = optional_fields(config);
+  for (const auto& [name, value] : chosen.items()) {
+    if (value != defaults[name]) json[name] = value;
+  }
   if (!config.qk_norm) json["qk_norm"] = false;
   if (!config.tie_embeddings) json["tie_embeddings"] = false;
   for (const auto& [key, value] : config.other_keys.items()) json[key] = value;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "crope/base/json.h"
@@ -22,8 +23,12 @@ struct ModelConfig {
   std::int64_t max_seq_len = 512;
   Variant variant = Variant::rope;
 
+  // What the paper leaves open; in config.json only where it differs from these (docs/mathematics.md, section 3).
+  std::int64_t head_dim = 0;        // width of a full head; 0 is d_model / num_heads
+  std::string qk_gain = "free";     // gains of QK-norm: free (one per coordinate), pair (one per complex pair), none
+  std::string norm_gain = "free";   // gains of the other norms: free or pair
+
   // What imported models may have and the paper's do not; in config.json only where they differ from these.
-  std::int64_t head_dim = 0;   // width of a full head; 0 is d_model / num_heads
   bool qk_norm = true;         // false: queries and keys are not normalised
   bool tie_embeddings = true;  // false: the output projection is a tensor of its own, output.weight
 
@@ -36,21 +41,36 @@ struct ModelConfig {
   std::int64_t v_width() const { return full_head_width() / (traits(variant).halves_v ? 2 : 1); }
 };
 
-// Calls visit(name, member) for every numeric field of the paper's models: one list for reading, writing and flags.
+// Calls visit(name, member, help) for every field that config.json must have: one list for reading, writing and flags.
+template <typename Config, typename Visit>
+void visit_required_fields(Config& config, const Visit& visit) {
+  visit("vocab_size", config.vocab_size, "Number of tokens in the vocabulary");
+  visit("num_layers", config.num_layers, "Number of transformer blocks");
+  visit("num_heads", config.num_heads, "Number of attention heads");
+  visit("d_model", config.d_model, "Width of the residual stream");
+  visit("d_ff", config.d_ff, "Width of the feed-forward layer");
+  visit("rope_theta", config.rope_theta, "Base of the rotary frequencies");
+  visit("norm_eps", config.norm_eps, "Epsilon of every RMSNorm");
+  visit("max_seq_len", config.max_seq_len, "Longest sequence in tokens");
+}
+
+// The same for the fields that config.json holds only where they differ from their defaults.
+template <typename Config, typename Visit>
+void visit_optional_fields(Config& config, const Visit& visit) {
+  visit("head_dim", config.head_dim, "Width of a full head (0: d_model / num_heads); the half_rope variants halve it");
+  visit("qk_gain", config.qk_gain, "Gains of QK-norm: free (per coordinate), pair (per complex pair) or none");
+  visit("norm_gain", config.norm_gain, "Gains of the other norms: free (per coordinate) or pair (per complex pair)");
+}
+
+// Both lists: every field that a flag or a recipe can set.
 template <typename Config, typename Visit>
 void visit_fields(Config& config, const Visit& visit) {
-  visit("vocab_size", config.vocab_size);
-  visit("num_layers", config.num_layers);
-  visit("num_heads", config.num_heads);
-  visit("d_model", config.d_model);
-  visit("d_ff", config.d_ff);
-  visit("rope_theta", config.rope_theta);
-  visit("norm_eps", config.norm_eps);
-  visit("max_seq_len", config.max_seq_len);
+  visit_required_fields(config, visit);
+  visit_optional_fields(config, visit);
 }
 
 // Throws UsageError naming the field unless a model of this shape can exist: positive sizes, heads that divide the
-// width, an even width of every head, and a number of parameters that memory can address.
+// width, an even width of every head, known kinds of gains, and a number of parameters that memory can address.
 void validate(const ModelConfig& config);
 
 // Reads and checks config.json. `origin` stands in messages (a path). Throws Error on missing fields, wrong types and

@@ -29,8 +29,11 @@ void append_matrix(std::vector<ParameterSpec>& specs, const std::string& prefix,
   }
 }
 
-void append_gain(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t width) {
-  specs.push_back({name + ".weight", {width}, Component::norm, Role::gain, {0}});
+// `kind` is a ModelConfig's qk_gain or norm_gain.
+void append_gain(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t width,
+                 const std::string& kind) {
+  if (kind == "free") specs.push_back({name + ".weight", {width}, Component::norm, Role::gain, {0}});
+  if (kind == "pair") specs.push_back({name + ".weight", {width / 2}, Component::norm, Role::gain, {}});
 }
 
 void append_block(std::vector<ParameterSpec>& specs, const ModelConfig& config, std::int64_t layer) {
@@ -38,16 +41,16 @@ void append_block(std::vector<ParameterSpec>& specs, const ModelConfig& config, 
   const std::int64_t D = config.d_model, F = config.d_ff;
   const std::int64_t qk = config.num_heads * config.qk_width(), v = config.num_heads * config.v_width();
   const std::string prefix = fmt::format("blocks.{}.", layer);
-  append_gain(specs, prefix + "attention_norm", D);
+  append_gain(specs, prefix + "attention_norm", D, config.norm_gain);
   append_matrix(specs, prefix, {"attention.q", qk, D, Component::attention, variant.ties_qk, {0, 1}});
   append_matrix(specs, prefix, {"attention.k", qk, D, Component::attention, variant.ties_qk, {0, 1}});
   append_matrix(specs, prefix, {"attention.v", v, D, Component::attention, variant.ties_v, {0, 1}});
   if (config.qk_norm) {
-    append_gain(specs, prefix + "attention.q_norm", config.qk_width());
-    append_gain(specs, prefix + "attention.k_norm", config.qk_width());
+    append_gain(specs, prefix + "attention.q_norm", config.qk_width(), config.qk_gain);
+    append_gain(specs, prefix + "attention.k_norm", config.qk_width(), config.qk_gain);
   }
   append_matrix(specs, prefix, {"attention.o", D, v, Component::attention, variant.ties_o, {0, 1}});
-  append_gain(specs, prefix + "feed_forward_norm", D);
+  append_gain(specs, prefix + "feed_forward_norm", D, config.norm_gain);
   append_matrix(specs, prefix, {"feed_forward.gate", F, D, Component::feed_forward, false, {1}});
   append_matrix(specs, prefix, {"feed_forward.up", F, D, Component::feed_forward, false, {1}});
   append_matrix(specs, prefix, {"feed_forward.down", D, F, Component::feed_forward, false, {0}});
@@ -88,7 +91,7 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
   specs.push_back(
       {"embedding.weight", {config.vocab_size, config.d_model}, Component::embedding, Role::embedding, {1}});
   for (std::int64_t layer = 0; layer < config.num_layers; ++layer) append_block(specs, config, layer);
-  append_gain(specs, "norm", config.d_model);
+  append_gain(specs, "norm", config.d_model, config.norm_gain);
   if (!config.tie_embeddings) {
     specs.push_back({"output.weight", {config.vocab_size, config.d_model}, Component::embedding, Role::embedding, {1}});
   }

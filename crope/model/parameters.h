@@ -17,7 +17,7 @@ enum class Component { embedding, attention, feed_forward, norm };
 // What it is to an optimiser and to the initialisation.
 enum class Role {
   embedding,  // [V, D], also the output projection, and that too where it is not tied
-  gain,       // [N], of a norm
+  gain,       // [N] or, shared by the two parts of a pair, [N/2]; of a norm
   matrix,     // [out, in]
   pair_a,     // [out/2, in/2], always followed in the list by its pair_b
   pair_b,

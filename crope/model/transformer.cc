@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "crope/base/error.h"
+#include "crope/model/norm_gain.h"
 #include "crope/ops/embedding.h"
 #include "crope/ops/linear_cross_entropy.h"
 #include "crope/ops/recompute.h"
@@ -37,13 +38,16 @@ class ParameterReader {
   std::size_t next_ = 0;
 };
 
-Block read_block(ParameterReader& reader, const ModelConfig& config) {
+// `ones` [K] is the gain of a QK-norm that has no parameters.
+Block read_block(ParameterReader& reader, const ModelConfig& config, const Tensor& ones) {
   Block block;
   block.attention_norm = reader.take("attention_norm.weight");
   block.attention.qkv = {reader.take_projection("q"), reader.take_projection("k"), reader.take_projection("v")};
-  if (config.qk_norm) {
+  if (config.qk_norm && config.qk_gain != "none") {
     block.attention.q_norm = reader.take("q_norm.weight");
     block.attention.k_norm = reader.take("k_norm.weight");
+  } else if (config.qk_norm) {
+    block.attention.q_norm = block.attention.k_norm = ones;
   }
   block.attention.o = reader.take_projection("o");
   block.attention.num_heads = config.num_heads;
@@ -71,7 +75,8 @@ Transformer make_transformer(const ModelConfig& config, std::span<const Tensor> 
   }
   ParameterReader reader(model.parameters);
   model.embedding = reader.take("embedding.weight");
-  for (int64_t layer = 0; layer < config.num_layers; ++layer) model.blocks.push_back(read_block(reader, config));
+  const Tensor ones = at::ones({config.qk_width()}, model.embedding.options().requires_grad(false));
+  for (int64_t layer = 0; layer < config.num_layers; ++layer) model.blocks.push_back(read_block(reader, config, ones));
   model.norm = reader.take("norm.weight");
   model.output = config.tie_embeddings ? model.embedding : reader.take("output.weight");
   return model;
@@ -90,14 +95,15 @@ struct Stream {
 };
 
 ops::SumAndNorm add_and_norm(const Stream& h, const Tensor& gain, double eps) {
-  if (!h.added.defined()) return {h.x, ops::rms_norm(h.x, gain, eps)};
-  return ops::add_rms_norm(h.x, h.added, gain, eps);
+  const Tensor full_gain = expand_gain(gain, h.x.size(-1));
+  if (!h.added.defined()) return {h.x, ops::rms_norm(h.x, full_gain, eps)};
+  return ops::add_rms_norm(h.x, h.added, full_gain, eps);
 }
 
 Stream forward(const Block& block, const Stream& h, const ops::RopeTable& table, double eps) {
   const ops::SumAndNorm before = add_and_norm(h, block.attention_norm, eps);
   const Tensor attended = forward(block.attention, before.norm, table);
-  const ops::SumAndNorm between = ops::add_rms_norm(before.sum, attended, block.feed_forward_norm, eps);
+  const ops::SumAndNorm between = add_and_norm({before.sum, attended}, block.feed_forward_norm, eps);
   return {between.sum, forward(block.feed_forward, between.norm)};
 }
 

@@ -14,9 +14,9 @@
 namespace crope::model {
 
 struct Block {
-  torch::Tensor attention_norm;  // [D]
+  torch::Tensor attention_norm;  // [D] or [D/2] (norm_gain.h)
   Attention attention;
-  torch::Tensor feed_forward_norm;  // [D]
+  torch::Tensor feed_forward_norm;  // likewise
   FeedForward feed_forward;
 };
 
@@ -32,7 +32,7 @@ struct Transformer {
   std::vector<Parameter> parameters;  // in the order of parameter_specs
   torch::Tensor embedding;            // [V, D]
   std::vector<Block> blocks;
-  torch::Tensor norm;    // [D]
+  torch::Tensor norm;    // [D] or [D/2]
   torch::Tensor output;  // [V, D]: the embedding, unless the model has an output projection of its own
 };
 

@@ -28,12 +28,20 @@ struct MuonOptions {
   torch::ScalarType iteration_type = torch::kFloat32;
 };
 
-// One matrix of the network: {w} when it is real, {a, b} when it is a tied pair.
-using MuonMatrix = std::vector<torch::Tensor>;
+// One matrix of the network. Its parts are {w} when it is real and {a, b} when it is a tied pair.
+struct MuonMatrix {
+  std::vector<torch::Tensor> parts;
+  // The four blocks of w[2M, 2N], re and im by re and im in halves, are orthogonalised as four matrices [M, N]. What an
+  // untied BlockLinear with four separate entries gives Muon. Only for a real matrix.
+  bool in_quarters = false;
+
+  bool is_pair() const { return parts.size() == 2; }
+};
 
 class Muon {
  public:
-  // Throws Error unless every matrix has one or two parts, each 2-D, the two of a pair of one shape.
+  // Throws Error unless every matrix has one or two parts, each 2-D, the two of a pair of one shape, and those in
+  // quarters have one part of even sizes.
   Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options);
 
   // Updates every matrix in place from the .grad() of its parts. A matrix without a gradient is left alone.
@@ -45,13 +53,14 @@ class Muon {
 
   // The momentum buffer of each part of each matrix, zero before the first step. They are the whole state: what is
   // copied into them is restored.
-  const std::vector<MuonMatrix>& momentum() const { return momentum_; }
+  const std::vector<std::vector<torch::Tensor>>& momentum() const { return momentum_; }
   const std::vector<MuonMatrix>& matrices() const { return matrices_; }
 
  private:
-  // Of one thread, kept between steps.
+  // One per thread, kept between steps.
   struct Workspace {
     ops::NewtonSchulzWorkspace updates;
+    ops::NewtonSchulzWorkspace quarter;
     ops::NewtonSchulzWorkspace iteration;
   };
 
@@ -59,14 +68,16 @@ class Muon {
   void update(std::size_t i, double lr);
   void update_fused(std::vector<std::size_t> which, double lr);
   void update_fused_matrix(std::size_t i, double lr, Workspace& workspace);
+  void orthogonalise_quarters(float* update, std::int64_t R, std::int64_t C, Workspace& workspace) const;
 
   std::vector<MuonMatrix> matrices_;
-  std::vector<MuonMatrix> momentum_;
+  std::vector<std::vector<torch::Tensor>> momentum_;
   MuonOptions options_;
   std::vector<Workspace> workspaces_;
 };
 
-// The factor on the learning rate of a matrix with these parts; that of a pair is the factor of its expanded matrix.
+// The factor on the learning rate of a matrix. A pair has the factor of its expanded matrix, a matrix in quarters that
+// of one quarter.
 double lr_factor(const MuonMatrix& matrix, LrAdjustment adjustment);
 
 // How long an update takes beside others: a pair less than the dense matrix it stands for.

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "crope/base/error.h"
+#include "crope/model/norm_gain.h"
 #include "crope/ops/rms_norm.h"
 #include "crope/serve/openai_response.h"
 
@@ -63,7 +64,8 @@ std::vector<std::int32_t> ids_of(const Json& body, const model::ModelConfig& con
 // What model::forward makes of the queries or keys of one head before it compares them: x[T, H K] to [T, K].
 Tensor normalised_head(const Tensor& x, const Tensor& gain, const model::Attention& attention, std::int64_t head) {
   const Tensor one = model::split_heads(x, attention.num_heads).select(1, head).squeeze(0).contiguous();
-  return gain.defined() ? ops::rms_norm(one, gain, attention.norm_eps) : one;
+  const Tensor full_gain = model::expand_gain(gain, one.size(-1));
+  return gain.defined() ? ops::rms_norm(one, full_gain, attention.norm_eps) : one;
 }
 
 // The imaginary part of q~^dagger k~; the real part is q k^T. q, k: [T, K] in halves.

@@ -25,16 +25,19 @@ struct MatrixList {
 };
 
 // A pair's b follows its a in the list of parameters.
-MatrixList list_matrices(const std::vector<Parameter>& parameters, TiedPairs tied_pairs) {
+MatrixList list_matrices(const std::vector<Parameter>& parameters, const OptimizerOptions& options) {
   MatrixList list;
   for (const Parameter& parameter : parameters) {
     if (!is_matrix(parameter.spec.role)) continue;
-    const bool begins = parameter.spec.role != Role::pair_b || tied_pairs != TiedPairs::complex;
+    const bool begins = parameter.spec.role != Role::pair_b || options.tied_pairs != TiedPairs::complex;
     if (begins) {
-      list.matrices.emplace_back();
+      const bool is_untied_projection =
+          parameter.spec.role == Role::matrix && parameter.spec.component == model::Component::attention;
+      list.matrices.push_back({.in_quarters = is_untied_projection &&
+                                              options.dense_projections == DenseProjections::quarters});
       list.names.emplace_back();
     }
-    list.matrices.back().push_back(parameter.value);
+    list.matrices.back().parts.push_back(parameter.value);
     list.names.back().push_back(parameter.spec.name);
   }
   return list;
@@ -59,8 +62,8 @@ std::vector<int> deal_matrices(const std::vector<optim::MuonMatrix>& matrices, i
 Optimizer::Optimizer(const model::Transformer& model, const OptimizerOptions& options,
                      std::shared_ptr<dist::ProcessGroup> group)
     : group_(std::move(group)),
-      matrices_(list_matrices(model.parameters, options.tied_pairs).matrices),
-      matrix_names_(list_matrices(model.parameters, options.tied_pairs).names),
+      matrices_(list_matrices(model.parameters, options).matrices),
+      matrix_names_(list_matrices(model.parameters, options).names),
       owners_(deal_matrices(matrices_, group_->size())),
       rows_(deal_rows(model, *group_)),
       row_names_(names_of_rows(model.parameters)),
@@ -141,7 +144,7 @@ void Optimizer::step_matrices(double lr, std::vector<dist::Pending>& sent) {
     done = end;
     if (group_->size() == 1) continue;
     for (; turn != turns_.end() && (done == mine || turn->place < done); ++turn) {
-      for (const Tensor& part : matrices_[turn->matrix]) {
+      for (const Tensor& part : matrices_[turn->matrix].parts) {
         sent.push_back(group_->broadcast(part.detach(), turn->owner));
       }
     }
@@ -178,8 +181,8 @@ std::vector<NamedState> Optimizer::state() const {
 std::vector<StateShape> Optimizer::whole_state() const {
   std::vector<StateShape> shapes;
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
-    for (std::size_t part = 0; part < matrices_[i].size(); ++part) {
-      shapes.push_back({"muon.momentum." + matrix_names_[i][part], matrices_[i][part].sizes().vec()});
+    for (std::size_t part = 0; part < matrices_[i].parts.size(); ++part) {
+      shapes.push_back({"muon.momentum." + matrix_names_[i][part], matrices_[i].parts[part].sizes().vec()});
     }
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {

@@ -18,10 +18,16 @@
 
 namespace crope::train {
 
-// What a tied pair is to Muon.
+// How Muon treats a tied pair. The tie holds in both: a and b are the parameters.
 enum class TiedPairs {
-  complex,   // one complex matrix: the tie is exact, the scale that of a dense matrix
-  separate,  // two real ones
+  complex,   // one complex matrix, at the scale of a dense one
+  separate,  // two real matrices
+};
+
+// How Muon treats an untied attention projection.
+enum class DenseProjections {
+  whole,     // one matrix
+  quarters,  // four: the blocks of real and imaginary rows and columns
 };
 
 struct OptimizerOptions {
@@ -29,6 +35,7 @@ struct OptimizerOptions {
   optim::AdamwOptions adamw;
   double embedding_weight_decay = 0.1;  // gains have none
   TiedPairs tied_pairs = TiedPairs::complex;
+  DenseProjections dense_projections = DenseProjections::whole;
 };
 
 // A tensor of the optimiser's state under a name made of its parameter's: "muon.momentum.blocks.0.attention.q.a". This

@@ -1,8 +1,6 @@
 #include "crope/train/train_config.h"
 
 #include <ATen/Context.h>
-#include <ATen/core/ivalue.h>
-#include <ATen/cpu/Utils.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -31,6 +29,8 @@ constexpr std::array<std::pair<const char*, optim::LrAdjustment>, 2> kLrAdjustme
     {{"match_rms_adamw", optim::LrAdjustment::match_rms_adamw}, {"original", optim::LrAdjustment::original}}};
 constexpr std::array<std::pair<const char*, TiedPairs>, 2> kTiedPairs = {
     {{"complex", TiedPairs::complex}, {"separate", TiedPairs::separate}}};
+constexpr std::array<std::pair<const char*, DenseProjections>, 2> kDenseProjections = {
+    {{"whole", DenseProjections::whole}, {"quarters", DenseProjections::quarters}}};
 constexpr std::array<std::pair<const char*, torch::ScalarType>, 2> kTypes = {
     {{"fp32", torch::kFloat32}, {"bf16", torch::kBFloat16}}};
 
@@ -81,6 +81,8 @@ void validate(const TrainConfig& c) {
   at_least("checkpoint_every", c.checkpoint_every, 0, "0 or more");
   at_least("keep_checkpoints", c.keep_checkpoints, 0, "0 or more");
   at_least("validate_every", c.validate_every, 0, "0 or more");
+  at_least("validate_final_steps", c.validate_final_steps, 0, "0 or more");
+  at_least("validate_final_every", c.validate_final_every, 0, "0 or more");
   at_least("validation_rows", c.validation_rows, 0, "0 or more");
   at_least("sample_tokens", c.sample_tokens, 0, "0 or more");
   at_least("seed", c.seed, 0, "0 or more");
@@ -115,13 +117,7 @@ void validate(const TrainConfig& c) {
 
 std::string resolve_precision(const std::string& precision, const std::string& device) {
   if (precision != "auto") return precision;
-  if (!torch::Device(device).is_cpu()) return "bf16";
-  const auto capabilities = at::cpu::get_cpu_capabilities();
-  for (const char* name : {"avx512_bf16", "amx_bf16", "sve_bf16", "bf16"}) {
-    const auto found = capabilities.find(name);
-    if (found != capabilities.end() && found->second.isBool() && found->second.toBool()) return "bf16";
-  }
-  return "fp32";
+  return torch::Device(device).is_cpu() ? "fp32" : "bf16";
 }
 
 optim::Schedule schedule_of(const TrainConfig& c) {
@@ -143,6 +139,7 @@ OptimizerOptions optimizer_options(const TrainConfig& c) {
   options.adamw = {.beta1 = c.beta1, .beta2 = c.beta2, .eps = c.adam_eps};
   options.embedding_weight_decay = c.weight_decay;
   options.tied_pairs = choose("muon_tied", c.muon_tied, kTiedPairs);
+  options.dense_projections = choose("muon_dense", c.muon_dense, kDenseProjections);
   return options;
 }
 
@@ -158,7 +155,7 @@ void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfi
     names.emplace_back(name);
     if (given.contains(name)) assign(name, origin, given[name], value);
   };
-  model::visit_fields(model, take);
+  model::visit_fields(model, [&](const char* name, auto& value, const char*) { take(name, value); });
   visit_train_fields(config, [&](const char* name, auto& value, FieldKind, const char*) { take(name, value); });
   if (given.contains("variant")) {
     std::string variant;
@@ -174,7 +171,7 @@ void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfi
 
 Settings settings_of(const model::ModelConfig& model, const TrainConfig& config) {
   Settings settings = Json::object();
-  model::visit_fields(model, [&](const char* name, const auto& value) { settings[name] = value; });
+  model::visit_fields(model, [&](const char* name, const auto& value, const char*) { settings[name] = value; });
   settings["variant"] = model::traits(model.variant).name;
   visit_train_fields(config,
                      [&](const char* name, const auto& value, FieldKind, const char*) { settings[name] = value; });
@@ -184,17 +181,17 @@ Settings settings_of(const model::ModelConfig& model, const TrainConfig& config)
 std::vector<std::string> conflicts(const Settings& recorded, const Settings& given) {
   std::vector<std::string> found;
   const TrainConfig any;
-  std::vector<std::string> of_conduct;
+  std::vector<std::string> runtime;
   visit_train_fields(any, [&](const char* name, const auto&, FieldKind kind, const char*) {
-    if (kind == FieldKind::of_its_conduct) of_conduct.emplace_back(name);
+    if (kind == FieldKind::runtime) runtime.emplace_back(name);
   });
   for (const auto& [key, value] : given.items()) {
-    if (std::ranges::find(of_conduct, key) != of_conduct.end()) continue;
+    if (std::ranges::find(runtime, key) != runtime.end()) continue;
     const bool is_recorded = recorded.contains(key);
     if (is_recorded && same(recorded[key], value)) continue;
     if (key == "precision" && value == "auto") continue;
     found.push_back(
-        fmt::format("{}: {} there, {} asked for", key, is_recorded ? recorded[key].dump() : "nothing", value.dump()));
+        fmt::format("{}: recorded {}, given {}", key, is_recorded ? recorded[key].dump() : "nothing", value.dump()));
   }
   return found;
 }

@@ -27,6 +27,7 @@ struct TrainConfig {
   std::int64_t newton_schulz_steps = 5;
   std::string muon_lr = "match_rms_adamw";
   std::string muon_tied = "complex";
+  std::string muon_dense = "whole";
   std::string muon_precision = "fp32";
   double beta1 = 0.9;
   double beta2 = 0.95;
@@ -44,55 +45,63 @@ struct TrainConfig {
   std::int64_t checkpoint_every = 500;
   std::int64_t keep_checkpoints = 3;
   std::int64_t validate_every = 250;
+  std::int64_t validate_final_steps = 0;
+  std::int64_t validate_final_every = 0;
   std::int64_t validation_rows = 64;
   std::int64_t sample_tokens = 32;
 };
 
-// Whether another value makes another run, or the same run carried out in another way.
-enum class FieldKind { of_the_run, of_its_conduct };
+// Whether another value makes another run (identity), or the same run carried out in another way (runtime).
+enum class FieldKind { identity, runtime };
 
 // Calls visit(name, member, kind, help) for every field.
 template <typename Config, typename Visit>
 void visit_train_fields(Config& c, const Visit& visit) {
-  constexpr FieldKind run = FieldKind::of_the_run, conduct = FieldKind::of_its_conduct;
-  visit("steps", c.steps, conduct, "Updates in all; a larger number extends a run");
-  visit("batch_size", c.batch_size, run, "Rows of one update, over all ranks");
-  visit("seq_len", c.seq_len, run, "Tokens that a row predicts");
-  visit("lr", c.lr, run, "Highest learning rate");
-  visit("min_lr", c.min_lr, run, "Learning rate at the end");
-  visit("warmup_steps", c.warmup_steps, run, "Steps of linear warm-up");
-  visit("schedule", c.schedule, run, "cosine, constant or wsd (warm-up, stable, decay)");
-  visit("decay_share", c.decay_share, run, "Of wsd: the share of the steps in which the rate falls");
-  visit("weight_decay", c.weight_decay, run, "Of matrices and embedding; gains have none");
-  visit("momentum", c.momentum, run, "Of Muon");
-  visit("newton_schulz_steps", c.newton_schulz_steps, run, "Iterations of Muon's orthogonalisation");
-  visit("muon_lr", c.muon_lr, run, "How Muon's rate follows a matrix's shape: match_rms_adamw or original");
-  visit("muon_tied", c.muon_tied, run, "What a tied pair is to Muon: complex (one matrix) or separate (two)");
-  visit("muon_precision", c.muon_precision, run, "Arithmetic of the orthogonalisation: fp32 or bf16");
-  visit("beta1", c.beta1, run, "Of AdamW");
-  visit("beta2", c.beta2, run, "Of AdamW");
-  visit("adam_eps", c.adam_eps, run, "Of AdamW");
-  visit("grad_clip", c.grad_clip, run, "Largest norm of the gradient; 0 does not clip");
-  visit("embedding_std", c.embedding_std, run, "Standard deviation of the embedding at the start");
-  visit("projection_gain", c.projection_gain, run, "Of every projection at the start: this over the root of its width");
-  visit("seed", c.seed, run, "Of the weights and the order of the data");
-  visit("data_order", c.data_order, run, "shuffled or sequential");
-  visit("precision", c.precision, run, "fp32, bf16 (autocast), or auto: bf16 where the hardware computes in it");
-  visit("micro_batch_size", c.micro_batch_size, conduct, "Rows computed at once; 0 takes about 2,048 tokens");
-  visit("recompute", c.recompute, conduct, "Compute activations again in the backward pass: less memory, more time");
-  visit("device", c.device, conduct, "cpu, cuda or cuda:N");
-  visit("threads", c.threads, conduct, "0 takes all processors");
-  visit("checkpoint_every", c.checkpoint_every, conduct, "Steps between checkpoints; 0 saves the last step only");
-  visit("keep_checkpoints", c.keep_checkpoints, conduct, "How many of the newest stay, beside the best; 0 keeps all");
-  visit("validate_every", c.validate_every, conduct, "Steps between validations; 0 never validates");
-  visit("validation_rows", c.validation_rows, conduct, "Rows of the fixed validation set; 0 takes all");
-  visit("sample_tokens", c.sample_tokens, conduct, "Tokens of the sample shown at each validation; 0 shows none");
+  constexpr FieldKind identity = FieldKind::identity, runtime = FieldKind::runtime;
+  visit("steps", c.steps, runtime, "Number of updates; a larger number extends a finished run");
+  visit("batch_size", c.batch_size, identity, "Rows per update, summed over all ranks");
+  visit("seq_len", c.seq_len, identity, "Predicted tokens per row");
+  visit("lr", c.lr, identity, "Peak learning rate");
+  visit("min_lr", c.min_lr, identity, "Final learning rate");
+  visit("warmup_steps", c.warmup_steps, identity, "Number of linear warm-up steps");
+  visit("schedule", c.schedule, identity, "cosine, constant or wsd (warm-up, stable, decay)");
+  visit("decay_share", c.decay_share, identity, "Share of the steps in which schedule wsd decays the learning rate");
+  visit("weight_decay", c.weight_decay, identity, "Decoupled weight decay for matrices and the embedding (norm gains are not decayed)");
+  visit("momentum", c.momentum, identity, "Muon momentum");
+  visit("newton_schulz_steps", c.newton_schulz_steps, identity, "Newton-Schulz iterations per Muon update");
+  visit("muon_lr", c.muon_lr, identity, "How Muon scales the learning rate by a matrix's shape: match_rms_adamw or original");
+  visit("muon_tied", c.muon_tied, identity, "How Muon treats a tied pair: complex (one complex matrix) or separate (two real ones)");
+  visit("muon_dense", c.muon_dense, identity,
+        "How Muon treats an untied attention projection: whole, or quarters (its four real and imaginary blocks)");
+  visit("muon_precision", c.muon_precision, identity, "Arithmetic of Newton-Schulz: fp32 or bf16");
+  visit("beta1", c.beta1, identity, "AdamW beta1 (first-moment decay)");
+  visit("beta2", c.beta2, identity, "AdamW beta2 (second-moment decay)");
+  visit("adam_eps", c.adam_eps, identity, "AdamW epsilon");
+  visit("grad_clip", c.grad_clip, identity, "Largest gradient norm (0: no clipping)");
+  visit("embedding_std", c.embedding_std, identity, "Initial standard deviation of the embedding");
+  visit("projection_gain", c.projection_gain, identity, "Initial standard deviation of a projection times the square root of its fan-in");
+  visit("seed", c.seed, identity, "Seed of the initial weights and of the data order");
+  visit("data_order", c.data_order, identity, "shuffled or sequential");
+  visit("precision", c.precision, identity, "fp32, bf16 (autocast) or auto: fp32 on CPUs, bf16 on GPUs");
+  visit("micro_batch_size", c.micro_batch_size, runtime, "Rows per forward and backward pass (0: about 2,048 tokens)");
+  visit("recompute", c.recompute, runtime, "Recompute activations in the backward pass: less memory, more time");
+  visit("device", c.device, runtime, "cpu, cuda or cuda:N");
+  visit("threads", c.threads, runtime, "Number of threads (0: all processors)");
+  visit("checkpoint_every", c.checkpoint_every, runtime, "Steps between checkpoints (0: save the last step only)");
+  visit("keep_checkpoints", c.keep_checkpoints, runtime, "Number of newest checkpoints to keep beside the best one (0: all)");
+  visit("validate_every", c.validate_every, runtime, "Steps between validations (0: never validate)");
+  visit("validate_final_steps", c.validate_final_steps, runtime,
+        "Length of the final phase, in steps, that has its own --validate-final-every");
+  visit("validate_final_every", c.validate_final_every, runtime,
+        "Steps between validations in the final phase (0: as before it)");
+  visit("validation_rows", c.validation_rows, identity, "Number of validation rows, the same at every step (0: the whole validation part)");
+  visit("sample_tokens", c.sample_tokens, runtime, "Tokens of the sample printed at each validation (0: none)");
 }
 
 // Throws UsageError naming the field for anything that cannot be trained with. REQUIRES: nothing.
 void validate(const TrainConfig& config);
 
-// bf16 where the device computes in it, fp32 elsewhere; what is not "auto" stays.
+// fp32 on a CPU (the fused kernels compute in it), bf16 on other devices; what is not "auto" stays.
 std::string resolve_precision(const std::string& precision, const std::string& device);
 
 optim::Schedule schedule_of(const TrainConfig& config);
@@ -109,7 +118,7 @@ void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfi
 // All of them.
 Settings settings_of(const model::ModelConfig& model, const TrainConfig& config);
 
-// Of `given`, those that differ from `recorded` and make another run, as "lr: 0.002 there, 0.001 asked for".
+// The settings in `given` that differ from `recorded` and make another run, as "lr: recorded 0.002, given 0.001".
 std::vector<std::string> conflicts(const Settings& recorded, const Settings& given);
 
 }  // namespace crope::train

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "crope/base/error.h"
 #include "crope/base/rounding.h"
 #include "crope/base/threads.h"
 #include "crope/model/model_dir.h"
+#include "crope/model/parameters.h"
 #include "crope/text/tokenizer.h"
 #include "crope/train/run_dir.h"
 
@@ -25,7 +27,8 @@ struct RunRecord {
   fs::path data;
   std::string data_fingerprint;
   fs::path init_from;
-  Json program;  // that the run began with
+  Json validate_also;  // name to path and fingerprint
+  Json program;        // that the run began with
   int ranks;     // of the process that trained it last
 };
 
@@ -38,15 +41,32 @@ RunRecord read_record(const fs::path& run) {
                      .data = json.at("data").at("path").get<std::string>(),
                      .data_fingerprint = json.at("data").at("fingerprint").get<std::string>(),
                      .init_from = json.at("init_from").get<std::string>(),
+                     .validate_also = json.value("validate_also", Json::object()),
                      .program = json,
                      .ranks = json.value("ranks", 1)};
-    for (const char* ours : {"model", "train", "data", "init_from", "ranks"}) record.program.erase(ours);
+    for (const char* ours : {"model", "parameters", "train", "data", "validate_also", "init_from", "ranks"}) {
+      record.program.erase(ours);
+    }
     record.settings = settings_of(model::config_from_json(record.model, path.string()), TrainConfig{});
     record.settings.update(json.at("train"));
     return record;
   } catch (const Json::exception& e) {
     throw Error(fmt::format("{}: {}", path.string(), e.what()), "it was not written by this program, or is damaged");
   }
+}
+
+// A path as run.json holds it: relative to the run when it lies below the run's parent folder, so that a study can be
+// moved as a whole; absolute otherwise.
+fs::path for_record(const fs::path& run, const fs::path& path) {
+  const fs::path absolute = fs::absolute(path).lexically_normal();
+  const fs::path parent = fs::absolute(run / "").lexically_normal().parent_path().parent_path();
+  const fs::path below = absolute.lexically_relative(parent);
+  const bool is_below = !below.empty() && *below.begin() != ".." && below != ".";
+  return is_below ? ".." / below : absolute;
+}
+
+fs::path from_record(const fs::path& run, const fs::path& path) {
+  return path.is_relative() ? (run / path).lexically_normal() : path;
 }
 
 void throw_if_conflicts(const std::vector<std::string>& conflicts, const std::string& what, const std::string& hint) {
@@ -58,7 +78,7 @@ void throw_if_conflicts(const std::vector<std::string>& conflicts, const std::st
 Settings model_settings(const Settings& given) {
   Settings chosen = Json::object();
   const model::ModelConfig any;
-  model::visit_fields(any, [&](const char* name, const auto&) {
+  model::visit_fields(any, [&](const char* name, const auto&, const char*) {
     if (given.contains(name)) chosen[name] = given[name];
   });
   if (given.contains("variant")) chosen["variant"] = given["variant"];
@@ -100,8 +120,13 @@ void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJ
   conduct.erase("precision");
   if (record.ranks != request.launch.size) job.config.threads = 0;  // a rank's share of the machine is another
   apply_settings(conduct, job.model, job.config, "settings");
-  if (job.data.empty()) job.data = record.data;
+  if (job.data.empty()) job.data = from_record(request.run, record.data);
   if (job.init_from.empty()) job.init_from = record.init_from;
+  if (job.validate_also.empty()) {
+    for (const auto& [name, text] : record.validate_also.items()) {
+      job.validate_also.push_back({name, from_record(request.run, text.value("path", ""))});
+    }
+  }
   job.program = record.program;
 }
 
@@ -130,9 +155,38 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
   if (!job.init_from.empty() && fs::exists(job.init_from)) {
     check(model::resolve_model_dir(job.init_from), "that of the model");
   }
+  for (const OtherText& text : job.validate_also) {
+    const data::DataDir other = data::open_data_dir(text.data);
+    if (!other.info || other.info->tokenizer_fingerprint == data.info->tokenizer_fingerprint) continue;
+    throw Error(fmt::format("--validate-also {}: {} was prepared with another tokenizer than {}", text.name,
+                            text.data.string(), job.data.string()),
+                "prepare it again: crope data prepare SOURCE... --tokenizer " + job.data.string());
+  }
+}
+
+void check_names(const std::vector<OtherText>& texts) {
+  std::set<std::string> names;
+  for (const OtherText& text : texts) {
+    if (!names.insert(text.name).second) {
+      throw UsageError(fmt::format("--validate-also: the name '{}' is given twice", text.name));
+    }
+  }
 }
 
 }  // namespace
+
+OtherText parse_other_text(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  const std::string name = argument.substr(0, equals);
+  const bool is_name = !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (equals == std::string::npos || !is_name || equals + 1 == argument.size()) {
+    throw UsageError(fmt::format("--validate-also: expected NAME=DIR, got '{}'", argument),
+                     "NAME consists of letters, digits and underscores: --validate-also wiki=data/wiki");
+  }
+  return {name, argument.substr(equals + 1)};
+}
 
 TrainJob resolve_job(const JobRequest& request) {
   TrainJob job{.model = {},
@@ -140,6 +194,7 @@ TrainJob resolve_job(const JobRequest& request) {
                .run = request.run,
                .data = request.data,
                .init_from = request.init_from,
+               .validate_also = request.validate_also,
                .program = request.program,
                .ranks = request.launch.size};
   const bool exists = fs::exists(request.run / kRunFile);
@@ -153,6 +208,7 @@ TrainJob resolve_job(const JobRequest& request) {
   validate(job.config);
   model::validate(job.model);
   check_lengths(job);
+  check_names(job.validate_also);
   check_tokenizers(job, data::open_data_dir(job.data));
 
   const dist::Launch& launch = request.launch;
@@ -170,15 +226,27 @@ TrainJob resolve_job(const JobRequest& request) {
 void write_run_record(const TrainJob& job, const data::DataDir& data) {
   Json record = job.program;
   record["model"] = model::config_to_json(job.model);
+  const model::ParameterCounts counts = model::count_parameters(job.model);
+  record["parameters"] = {{"embedding", counts.embedding},
+                          {"attention", counts.attention},
+                          {"feed_forward", counts.feed_forward},
+                          {"norm", counts.norm},
+                          {"total", counts.total()}};
   Json train = Json::object();
   visit_train_fields(job.config,
                      [&](const char* name, const auto& value, FieldKind, const char*) { train[name] = value; });
   record["train"] = std::move(train);
-  record["data"] = {{"path", fs::absolute(job.data).lexically_normal().string()},
+  record["data"] = {{"path", for_record(job.run, job.data).string()},
                     {"fingerprint", data::content_fingerprint(data)},
                     {"tokenizer_fingerprint", data.info ? Json(data.info->tokenizer_fingerprint) : Json(nullptr)},
                     {"train_tokens", data.info ? Json(data.info->train.tokens) : Json(nullptr)},
                     {"val_tokens", data.info ? Json(data.info->val.tokens) : Json(nullptr)}};
+  if (!job.validate_also.empty()) record["validate_also"] = Json::object();
+  for (const OtherText& text : job.validate_also) {
+    record["validate_also"][text.name] = {
+        {"path", for_record(job.run, text.data).string()},
+        {"fingerprint", data::content_fingerprint(data::open_data_dir(text.data))}};
+  }
   record["init_from"] = job.init_from.string();
   record["ranks"] = job.ranks;
   write_json(job.run / kRunFile, record);
@@ -186,6 +254,14 @@ void write_run_record(const TrainJob& job, const data::DataDir& data) {
 
 void check_recorded_data(const TrainJob& job, const data::DataDir& data) {
   const RunRecord record = read_record(job.run);
+  for (const OtherText& text : job.validate_also) {
+    if (!record.validate_also.contains(text.name)) continue;
+    const std::string now = data::content_fingerprint(data::open_data_dir(text.data));
+    if (record.validate_also[text.name].value("fingerprint", now) == now) continue;
+    throw Error(fmt::format("--validate-also {}: {} holds another text than the run was begun with", text.name,
+                            text.data.string()),
+                "give the folder that it was begun with, or another name");
+  }
   const std::string found = data::content_fingerprint(data);
   if (found == record.data_fingerprint) return;
   throw Error(fmt::format("{}: the run was begun on other data ({}, fingerprint {}) than this (fingerprint {})",

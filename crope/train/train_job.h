@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "crope/base/json.h"
 #include "crope/data/data_dir.h"
@@ -11,11 +13,21 @@
 
 namespace crope::train {
 
+// A text beside the data's own validation part on which a run is validated at its last step.
+struct OtherText {
+  std::string name;  // "wiki": its loss is val_loss_wiki
+  std::filesystem::path data;
+};
+
+// "NAME=DIR" to an OtherText. Throws UsageError unless NAME consists of letters, digits and underscores.
+OtherText parse_other_text(const std::string& argument);
+
 struct JobRequest {
   Settings given;                   // by flags or by a recipe; what is missing has its default, or the run's value
   std::filesystem::path run;        // where the run is, or is to be
   std::filesystem::path data;       // may be empty for a run that exists
   std::filesystem::path init_from;  // a model to start from; may be empty
+  std::vector<OtherText> validate_also = {};  // empty: those of a run that exists
   Json program = Json::object();    // version, LibTorch, instruction set, command: put into run.json as they are
   dist::Launch launch = {};         // which of how many ranks this process is
 };
@@ -26,18 +38,20 @@ struct TrainJob {
   std::filesystem::path run;
   std::filesystem::path data;
   std::filesystem::path init_from;
+  std::vector<OtherText> validate_also;
   Json program;
   int ranks = 1;
 };
 
 // Throws UsageError for impossible settings, and Error if a run of other settings is there (naming each that differs),
-// if the vocabulary does not hold the data's tokens, or if the model to start from has another tokenizer.
+// if the vocabulary does not hold the data's tokens, or if the model to start from or another text has another
+// tokenizer.
 TrainJob resolve_job(const JobRequest& request);
 
 // Writes run.json. `data` is what TrainJob::data holds.
 void write_run_record(const TrainJob& job, const data::DataDir& data);
 
-// Throws Error if run.json was written for other data than this.
+// Throws Error if run.json was written for other data than this, or for other texts of the same names.
 void check_recorded_data(const TrainJob& job, const data::DataDir& data);
 
 }  // namespace crope::train

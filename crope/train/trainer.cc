@@ -91,13 +91,15 @@ class Trainer {
                                   .seed = static_cast<std::uint64_t>(config_.seed)});
     if (fs::exists(data.path / data::kTokenizerFile)) tokenizer_ = data.path / data::kTokenizerFile;
     if (config_.validate_every == 0) return;
+    const ValidationOptions options{
+        .seq_len = T, .rows = config_.validation_rows, .micro_batch_size = config_.micro_batch_size};
     try {
-      validation_.emplace(
-          data, V,
-          ValidationOptions{
-              .seq_len = T, .rows = config_.validation_rows, .micro_batch_size = config_.micro_batch_size});
+      validation_.emplace(data, V, options);
     } catch (const Error& e) {
       log_.warn(fmt::format("no validation: {}", e.what()));
+    }
+    for (const OtherText& text : job_.validate_also) {
+      other_validations_.push_back({text.name, Validation(held_out_text(data::open_data_dir(text.data)), V, options)});
     }
   }
 
@@ -171,13 +173,21 @@ class Trainer {
                               learning_rate(schedule_of(config_), progress_.step - 1), format_count(rates_.back()),
                               100 * rates_.back() * flops_per_token / peak));
       const bool is_last = progress_.step == config_.steps;
-      if (is_due(config_.validate_every) || (is_last && config_.validate_every > 0)) validate();
+      if (validation_is_due()) validate(is_last);
       progress_.elapsed_s = elapsed_before + seconds_since(start);
       if (is_due(config_.checkpoint_every) || is_last) save();
     }
   }
 
   bool is_due(std::int64_t every) const { return every > 0 && progress_.step % every == 0; }
+
+  // The final phase counts back from the last step, which is always validated.
+  bool validation_is_due() const {
+    if (config_.validate_every == 0) return false;
+    const std::int64_t left = config_.steps - progress_.step;
+    const bool is_final = config_.validate_final_every > 0 && left < config_.validate_final_steps;
+    return is_due(config_.validate_every) || left == 0 || (is_final && left % config_.validate_final_every == 0);
+  }
 
   // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
   bool update(Clock::time_point start) {
@@ -222,17 +232,25 @@ class Trainer {
                                 : "there is no checkpoint yet; try a smaller --lr or --grad-clip 1");
   }
 
-  void validate() {
+  void validate(bool is_last) {
     if (!validation_) return;
-    const ValidationResult result = [&] {
+    const auto measure = [&](const Validation& validation) {
       const PrecisionScope scope(step_options(config_).precision, model_->embedding.device());
-      return validation_->run(*model_, *group_);
-    }();
+      return validation.run(*model_, *group_);
+    };
+    const ValidationResult result = measure(*validation_);
     Json line = {{"step", progress_.step}, {"val_loss", result.loss}};
     std::string text = fmt::format("step {}: validation loss {:.4f}", progress_.step, result.loss);
     if (result.bits_per_byte) {
       line["bits_per_byte"] = *result.bits_per_byte;
       text += fmt::format(", {:.4f} bits per byte", *result.bits_per_byte);
+    }
+    for (const auto& [name, validation] : other_validations_) {
+      if (!is_last) break;
+      const double loss = measure(validation).loss;
+      line["val_loss_" + name] = loss;
+      text += fmt::format(", {} {:.4f}", name, loss);
+      summary_.other_losses.emplace_back(name, loss);
     }
     write_metrics(line);
     log_.info(text);
@@ -280,6 +298,7 @@ class Trainer {
   fs::path tokenizer_;
   std::unique_ptr<data::TokenLoader> loader_;
   std::optional<Validation> validation_;
+  std::vector<std::pair<std::string, Validation>> other_validations_;
   std::unique_ptr<model::Transformer> model_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<torch::Tensor> parameters_;

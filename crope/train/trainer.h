@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "crope/base/log.h"
 #include "crope/dist/process_group.h"
@@ -19,6 +22,7 @@ struct TrainSummary {
   std::uint64_t tokens = 0;
   std::optional<double> loss;  // of the last update of this process
   std::optional<ValidationResult> validation;
+  std::vector<std::pair<std::string, double>> other_losses;  // validation loss on each other text, at the last step
   double tokens_per_second = 0;  // of the middle step of this process; 0 if it made none
   double elapsed_s = 0;          // over all processes that worked at the run
   std::uint64_t peak_memory = 0;

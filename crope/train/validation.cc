@@ -42,6 +42,13 @@ std::optional<double> bytes_per_token(const data::DataDir& data, const data::Tok
 
 }  // namespace
 
+data::DataDir held_out_text(data::DataDir data) {
+  if (!data.val.empty()) return data;
+  data.val = data.train;
+  if (data.info) data.info->val = data.info->train;
+  return data;
+}
+
 Validation::Validation(const data::DataDir& data, std::int64_t vocab_size, const ValidationOptions& options)
     : tokens_(data.val, options.seq_len, vocab_size),
       rows_(options.rows == 0 ? tokens_.size() : std::min(tokens_.size(), static_cast<std::uint64_t>(options.rows))),

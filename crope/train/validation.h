@@ -17,6 +17,10 @@ struct ValidationResult {
   std::optional<double> bits_per_byte;  // of their text; absent where the bytes of a token are not known
 };
 
+// The data directory of a text that is not trained on, with the part to validate on as its validation part: its own,
+// or its training part where it has none.
+data::DataDir held_out_text(data::DataDir data);
+
 struct ValidationOptions {
   std::int64_t seq_len;
   std::int64_t rows = 0;  // at most; 0 takes all

@@ -109,7 +109,7 @@ TEST_F(TrainCommand, AnotherConfigurationIsNamedAndNothingChanges) {
   const std::string before = read_file(run() / "metrics.jsonl");
   const ProgramResult other = train("--steps 4 --validate-every 0 --weight-decay 0");
   EXPECT_EQ(other.status, 1);
-  EXPECT_NE(other.err.find("weight_decay: 0.1 there, 0.0 asked for"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("weight_decay: recorded 0.1, given 0.0"), std::string::npos) << other.err;
   EXPECT_EQ(read_file(run() / "metrics.jsonl"), before);
 }
 

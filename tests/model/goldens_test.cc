@@ -1,10 +1,12 @@
-// The numbers of an independent implementation: logits, loss and every gradient of all six variants.
+// The numbers of an independent implementation: logits, loss and every gradient of all six variants and of the settings
+// that the paper leaves open.
 #include <cstdlib>
 
 #include "crope/base/log.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/pair_layout.h"
 #include "crope/model/tensor_file.h"
+#include "tests/golden_models.h"
 #include "tests/tensor_checks.h"
 
 namespace crope::model {
@@ -15,11 +17,9 @@ using torch::Tensor;
 
 constexpr double kTolerance = 1e-5;
 
-class Goldens : public testing::TestWithParam<VariantTraits> {
+class Goldens : public testing::TestWithParam<std::string> {
  protected:
-  std::filesystem::path dir() const {
-    return std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / GetParam().name;
-  }
+  std::filesystem::path dir() const { return test::golden_folder(GetParam()); }
   Log log_{nullptr};
 };
 
@@ -55,8 +55,8 @@ TEST_P(Goldens, TokenLossesAreTheLogitsLogProbabilities) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllVariants, Goldens, testing::ValuesIn(kVariants),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(AllModels, Goldens, testing::ValuesIn(test::golden_models()),
+                         [](const auto& info) { return test::golden_test_name(info.param); });
 
 }  // namespace
 }  // namespace crope::model

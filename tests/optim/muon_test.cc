@@ -39,7 +39,7 @@ TEST(Muon, FollowsItsDefinition) {
     const MuonOptions options{
         .nesterov = nesterov, .lr_adjustment = LrAdjustment::original, .iteration_type = torch::kFloat64};
     const Tensor leaf = with_grad(start, grad);
-    Muon muon({{leaf}}, options);
+    Muon muon({{{leaf}}}, options);
     Tensor expected = start.clone(), buffer = at::zeros_like(start);
     for (int step = 0; step < 2; ++step) {
       muon.step(0.1);
@@ -60,7 +60,7 @@ TEST(Muon, APairMovesAsItsExpandedMatrix) {
     const ops::ComplexWeight grad{test::random_tensor({5, 3}), test::random_tensor({5, 3})};
     const Tensor a = with_grad(value.a, grad.a), b = with_grad(value.b, grad.b);
     const Tensor dense = with_grad(ops::expand(value), ops::expand(grad));
-    Muon tied({{a, b}}, options), expanded({{dense}}, options);
+    Muon tied({{{a, b}}}, options), expanded({{{dense}}}, options);
     for (int step = 0; step < 3; ++step) {
       tied.step(0.02);
       expanded.step(0.02);
@@ -72,17 +72,17 @@ TEST(Muon, APairMovesAsItsExpandedMatrix) {
 TEST(Muon, LeavesAloneWhatHasNoGradient) {
   const Tensor leaf = test::random_tensor({3, 3}).requires_grad_();
   const Tensor before = leaf.detach().clone();
-  Muon muon({{leaf}}, {});
+  Muon muon({{{leaf}}}, {});
   muon.step(0.1);
   EXPECT_TRUE(at::equal(leaf, before));
 }
 
 TEST(Muon, RefusesWhatIsNotAMatrixOrHalfAPair) {
-  EXPECT_THROW(Muon({{at::zeros({3})}}, {}), Error);
-  EXPECT_THROW(Muon({{at::zeros({3, 3}), at::zeros({3, 4})}}, {}), Error);
+  EXPECT_THROW(Muon({{{at::zeros({3})}}}, {}), Error);
+  EXPECT_THROW(Muon({{{at::zeros({3, 3}), at::zeros({3, 4})}}}, {}), Error);
   EXPECT_THROW(Muon({{}}, {}), Error);
   const Tensor a = with_grad(at::ones({2, 2}), at::ones({2, 2})), b = at::ones({2, 2}).requires_grad_();
-  Muon muon({{a, b}}, {});
+  Muon muon({{{a, b}}}, {});
   EXPECT_THROW(muon.step(0.1), Error);
 }
 

@@ -27,7 +27,7 @@ void run(const std::string& in, const std::string& out, const std::string& adjus
     matrices[name] = model::view_tensor(file, tensor).clone().requires_grad_();
   }
   std::vector<optim::MuonMatrix> list;
-  for (const auto& [name, value] : matrices) list.push_back({value});
+  for (const auto& [name, value] : matrices) list.push_back({.parts = {value}});
   optim::Muon muon(list, {.lr_adjustment = adjustment == "original" ? optim::LrAdjustment::original
                                                                     : optim::LrAdjustment::match_rms_adamw,
                           .iteration_type = type == "bf16" ? torch::kBFloat16 : torch::kFloat32});

@@ -4,6 +4,7 @@
 #include "crope/model/model_dir.h"
 #include "crope/model/pair_layout.h"
 #include "crope/model/tensor_file.h"
+#include "tests/golden_models.h"
 #include "tests/tensor_checks.h"
 
 namespace crope::train {
@@ -13,11 +14,9 @@ using formats::SafetensorsFile;
 using model::Parameter;
 using torch::Tensor;
 
-class GoldenSteps : public testing::TestWithParam<model::VariantTraits> {
+class GoldenSteps : public testing::TestWithParam<std::string> {
  protected:
-  std::filesystem::path dir() const {
-    return std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / GetParam().name;
-  }
+  std::filesystem::path dir() const { return test::golden_folder(GetParam()); }
 
   // Loss before the update.
   static double train_step(model::Transformer& model, Optimizer& optimizer, const Tensor& tokens) {

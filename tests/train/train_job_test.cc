@@ -50,8 +50,8 @@ TEST_F(TrainJobTest, ARunGoesOnWithItsOwnSettings) {
 TEST_F(TrainJobTest, AnotherConfigurationIsRefusedFieldByField) {
   tiny_.run("run", {{"steps", 4}});
   const std::string message = refusal(tiny_.request("run", {{"lr", 0.5}, {"variant", "crope_all"}}));
-  EXPECT_NE(message.find("lr: 0.01 there, 0.5 asked for"), std::string::npos) << message;
-  EXPECT_NE(message.find("variant: \"rope\" there, \"crope_all\" asked for"), std::string::npos) << message;
+  EXPECT_NE(message.find("lr: recorded 0.01, given 0.5"), std::string::npos) << message;
+  EXPECT_NE(message.find("variant: recorded \"rope\", given \"crope_all\""), std::string::npos) << message;
 }
 
 TEST_F(TrainJobTest, AModelToStartFromGivesTheShape) {
@@ -60,7 +60,7 @@ TEST_F(TrainJobTest, AModelToStartFromGivesTheShape) {
   request.init_from = tiny_.path("run");
   EXPECT_EQ(resolve_job(request).model.d_model, 16) << "the same shape is no conflict";
   request.given["d_model"] = 32;
-  EXPECT_NE(refusal(request).find("d_model: 16 there, 32 asked for"), std::string::npos);
+  EXPECT_NE(refusal(request).find("d_model: recorded 16, given 32"), std::string::npos);
   request.init_from = tiny_.path("absent");
   EXPECT_NE(refusal(request).find("absent does not exist"), std::string::npos);
 }
