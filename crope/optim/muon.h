@@ -1,5 +1,5 @@
 // Muon: momentum, orthogonalised by Newton-Schulz (docs/mathematics.md, section 6). On real matrices it is
-// torch.optim.Muon step for step; a tied pair is one complex matrix and keeps its tie.
+// torch.optim.Muon step for step; a tied pair is orthogonalised as one complex matrix.
 #pragma once
 
 #include <torch/types.h>

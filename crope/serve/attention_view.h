@@ -2,8 +2,8 @@
 // complex-linear, the phase of every pair of a query and a key. Answers POST /api/attention.
 //
 // The score of query m and key n is the real part of z = scale * q~_m^dagger k~_n, heads after QK-norm and rotation
-// (docs/mathematics.md, section 3): |z| cos(arg z). In a complex head a phase of a token's features is a phase of its
-// query and key, so that arg z says by how much the two are out of step: 0 attracts, pi repels.
+// (docs/mathematics.md, section 3): |z| cos(arg z), so that arg z = 0 attracts and pi repels. In a tied head a phase of
+// a token's normalised input is also a phase of its query and key, if the QK gains of every pair agree (section 8).
 #pragma once
 
 #include <torch/types.h>
