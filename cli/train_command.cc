@@ -44,19 +44,19 @@ void print_summary(const train::TrainJob& job, const train::TrainSummary& summar
   const auto& validation = summary.validation;
   if (as_json) {
     Json json = {{"run", job.run.string()},
-                       {"variant", model::traits(job.model.variant).name},
-                       {"step", summary.step},
-                       {"finished", summary.finished},
-                       {"parameters", summary.parameters},
-                       {"tokens", summary.tokens},
-                       {"loss", optional_number(summary.loss)},
-                       {"val_loss", validation ? Json(validation->loss) : Json(nullptr)},
-                       {"bits_per_byte", validation ? optional_number(validation->bits_per_byte) : Json(nullptr)},
-                       {"tokens_per_second", summary.tokens_per_second},
-                       {"elapsed_s", summary.elapsed_s},
-                       {"peak_memory", summary.peak_memory},
-                       {"ranks", job.ranks},
-                       {"optimizer_bytes", summary.optimizer_bytes}};
+                 {"variant", model::traits(job.model.variant).name},
+                 {"step", summary.step},
+                 {"finished", summary.finished},
+                 {"parameters", summary.parameters},
+                 {"tokens", summary.tokens},
+                 {"loss", optional_number(summary.loss)},
+                 {"val_loss", validation ? Json(validation->loss) : Json(nullptr)},
+                 {"bits_per_byte", validation ? optional_number(validation->bits_per_byte) : Json(nullptr)},
+                 {"tokens_per_second", summary.tokens_per_second},
+                 {"elapsed_s", summary.elapsed_s},
+                 {"peak_memory", summary.peak_memory},
+                 {"ranks", job.ranks},
+                 {"optimizer_bytes", summary.optimizer_bytes}};
     for (const auto& [name, loss] : summary.other_losses) json["val_loss_" + name] = loss;
     fmt::print("{}\n", json.dump());
     return;

@@ -5,11 +5,11 @@
 namespace crope::cli {
 
 TrainFlags::TrainFlags(Flags& flags) : flags_(flags) {
-  flags.option("--recipe", recipe_, "Name (paper, paper_literal, small_cpu, quickstart) or file of a recipe; flags override it");
+  flags.option("--recipe", recipe_,
+               "Name (paper, paper_literal, small_cpu, quickstart) or file of a recipe; flags override it");
   flags.option("--variant", variant_, "rope, crope_qk, crope_qkv, crope_all, half_rope_qk or half_rope_all");
-  model::visit_fields(model_, [&](const char* name, auto& value, const char* help) {
-    flags.option(flag_name(name), value, help);
-  });
+  model::visit_fields(
+      model_, [&](const char* name, auto& value, const char* help) { flags.option(flag_name(name), value, help); });
   train::visit_train_fields(config_, [&](const char* name, auto& value, train::FieldKind, const char* help) {
     flags.option(flag_name(name), value, help);
   });

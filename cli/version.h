@@ -14,7 +14,8 @@ std::string version_line();
 // A hash of the program's contents in hexadecimal: equal for copies of one build. Empty where the linker left none.
 std::string build_id();
 
-// The version and the build as fields, with the command line of this process and the time: what a run records of its program.
+// The version and the build as fields, with the command line of this process and the time: what a run records of its
+// program.
 Json program_record();
 
 }  // namespace crope::cli

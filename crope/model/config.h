@@ -23,10 +23,10 @@ struct ModelConfig {
   std::int64_t max_seq_len = 512;
   Variant variant = Variant::rope;
 
-  // What the paper leaves open; in config.json only where it differs from these (docs/mathematics.md, section 3).
-  std::int64_t head_dim = 0;        // width of a full head; 0 is d_model / num_heads
-  std::string qk_gain = "free";     // gains of QK-norm: free (one per coordinate), pair (one per complex pair), none
-  std::string norm_gain = "free";   // gains of the other norms: free or pair
+  // What the paper leaves open; in config.json only where it differs from these (docs/mathematics.md, section 8).
+  std::int64_t head_dim = 0;       // width of a full head; 0 is d_model / num_heads
+  std::string qk_gain = "free";    // gains of QK-norm: free (one per coordinate), pair (one per complex pair), none
+  std::string norm_gain = "free";  // gains of the other norms: free or pair
 
   // What imported models may have and the paper's do not; in config.json only where they differ from these.
   bool qk_norm = true;         // false: queries and keys are not normalised

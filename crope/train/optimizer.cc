@@ -33,8 +33,8 @@ MatrixList list_matrices(const std::vector<Parameter>& parameters, const Optimiz
     if (begins) {
       const bool is_untied_projection =
           parameter.spec.role == Role::matrix && parameter.spec.component == model::Component::attention;
-      list.matrices.push_back({.in_quarters = is_untied_projection &&
-                                              options.dense_projections == DenseProjections::quarters});
+      list.matrices.push_back(
+          {.in_quarters = is_untied_projection && options.dense_projections == DenseProjections::quarters});
       list.names.emplace_back();
     }
     list.matrices.back().parts.push_back(parameter.value);

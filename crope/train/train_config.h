@@ -66,11 +66,14 @@ void visit_train_fields(Config& c, const Visit& visit) {
   visit("warmup_steps", c.warmup_steps, identity, "Number of linear warm-up steps");
   visit("schedule", c.schedule, identity, "cosine, constant or wsd (warm-up, stable, decay)");
   visit("decay_share", c.decay_share, identity, "Share of the steps in which schedule wsd decays the learning rate");
-  visit("weight_decay", c.weight_decay, identity, "Decoupled weight decay for matrices and the embedding (norm gains are not decayed)");
+  visit("weight_decay", c.weight_decay, identity,
+        "Decoupled weight decay for matrices and the embedding (norm gains are not decayed)");
   visit("momentum", c.momentum, identity, "Muon momentum");
   visit("newton_schulz_steps", c.newton_schulz_steps, identity, "Newton-Schulz iterations per Muon update");
-  visit("muon_lr", c.muon_lr, identity, "How Muon scales the learning rate by a matrix's shape: match_rms_adamw or original");
-  visit("muon_tied", c.muon_tied, identity, "How Muon treats a tied pair: complex (one complex matrix) or separate (two real ones)");
+  visit("muon_lr", c.muon_lr, identity,
+        "How Muon scales the learning rate by a matrix's shape: match_rms_adamw or original");
+  visit("muon_tied", c.muon_tied, identity,
+        "How Muon treats a tied pair: complex (one complex matrix) or separate (two real ones)");
   visit("muon_dense", c.muon_dense, identity,
         "How Muon treats an untied attention projection: whole, or quarters (its four real and imaginary blocks)");
   visit("muon_precision", c.muon_precision, identity, "Arithmetic of Newton-Schulz: fp32 or bf16");
@@ -79,7 +82,8 @@ void visit_train_fields(Config& c, const Visit& visit) {
   visit("adam_eps", c.adam_eps, identity, "AdamW epsilon");
   visit("grad_clip", c.grad_clip, identity, "Largest gradient norm (0: no clipping)");
   visit("embedding_std", c.embedding_std, identity, "Initial standard deviation of the embedding");
-  visit("projection_gain", c.projection_gain, identity, "Initial standard deviation of a projection times the square root of its fan-in");
+  visit("projection_gain", c.projection_gain, identity,
+        "Initial standard deviation of a projection times the square root of its fan-in");
   visit("seed", c.seed, identity, "Seed of the initial weights and of the data order");
   visit("data_order", c.data_order, identity, "shuffled or sequential");
   visit("precision", c.precision, identity, "fp32, bf16 (autocast) or auto: fp32 on CPUs, bf16 on GPUs");
@@ -88,13 +92,15 @@ void visit_train_fields(Config& c, const Visit& visit) {
   visit("device", c.device, runtime, "cpu, cuda or cuda:N");
   visit("threads", c.threads, runtime, "Number of threads (0: all processors)");
   visit("checkpoint_every", c.checkpoint_every, runtime, "Steps between checkpoints (0: save the last step only)");
-  visit("keep_checkpoints", c.keep_checkpoints, runtime, "Number of newest checkpoints to keep beside the best one (0: all)");
+  visit("keep_checkpoints", c.keep_checkpoints, runtime,
+        "Number of newest checkpoints to keep beside the best one (0: all)");
   visit("validate_every", c.validate_every, runtime, "Steps between validations (0: never validate)");
   visit("validate_final_steps", c.validate_final_steps, runtime,
         "Length of the final phase, in steps, that has its own --validate-final-every");
   visit("validate_final_every", c.validate_final_every, runtime,
         "Steps between validations in the final phase (0: as before it)");
-  visit("validation_rows", c.validation_rows, identity, "Number of validation rows, the same at every step (0: the whole validation part)");
+  visit("validation_rows", c.validation_rows, identity,
+        "Number of validation rows, the same at every step (0: the whole validation part)");
   visit("sample_tokens", c.sample_tokens, runtime, "Tokens of the sample printed at each validation (0: none)");
 }
 

@@ -29,7 +29,7 @@ struct RunRecord {
   fs::path init_from;
   Json validate_also;  // name to path and fingerprint
   Json program;        // that the run began with
-  int ranks;     // of the process that trained it last
+  int ranks;           // of the process that trained it last
 };
 
 RunRecord read_record(const fs::path& run) {
@@ -243,9 +243,8 @@ void write_run_record(const TrainJob& job, const data::DataDir& data) {
                     {"val_tokens", data.info ? Json(data.info->val.tokens) : Json(nullptr)}};
   if (!job.validate_also.empty()) record["validate_also"] = Json::object();
   for (const OtherText& text : job.validate_also) {
-    record["validate_also"][text.name] = {
-        {"path", for_record(job.run, text.data).string()},
-        {"fingerprint", data::content_fingerprint(data::open_data_dir(text.data))}};
+    record["validate_also"][text.name] = {{"path", for_record(job.run, text.data).string()},
+                                          {"fingerprint", data::content_fingerprint(data::open_data_dir(text.data))}};
   }
   record["init_from"] = job.init_from.string();
   record["ranks"] = job.ranks;

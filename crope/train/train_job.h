@@ -28,8 +28,8 @@ struct JobRequest {
   std::filesystem::path data;       // may be empty for a run that exists
   std::filesystem::path init_from;  // a model to start from; may be empty
   std::vector<OtherText> validate_also = {};  // empty: those of a run that exists
-  Json program = Json::object();    // version, LibTorch, instruction set, command: put into run.json as they are
-  dist::Launch launch = {};         // which of how many ranks this process is
+  Json program = Json::object();  // version, LibTorch, instruction set, command: put into run.json as they are
+  dist::Launch launch = {};       // which of how many ranks this process is
 };
 
 struct TrainJob {

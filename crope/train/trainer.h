@@ -23,8 +23,8 @@ struct TrainSummary {
   std::optional<double> loss;  // of the last update of this process
   std::optional<ValidationResult> validation;
   std::vector<std::pair<std::string, double>> other_losses;  // validation loss on each other text, at the last step
-  double tokens_per_second = 0;  // of the middle step of this process; 0 if it made none
-  double elapsed_s = 0;          // over all processes that worked at the run
+  double tokens_per_second = 0;                              // of the middle step of this process; 0 if it made none
+  double elapsed_s = 0;                                      // over all processes that worked at the run
   std::uint64_t peak_memory = 0;
   std::uint64_t optimizer_bytes = 0;  // of the rank that has most
 };

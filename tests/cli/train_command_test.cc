@@ -83,8 +83,8 @@ TEST_F(TrainCommand, LeavesWhatScriptsRelyOn) {
     }
     EXPECT_EQ(line["step"], ++step);
     EXPECT_EQ(line["tokens"], step * 2 * 8);
-    EXPECT_EQ(keys_of(line), (std::set<std::string>{"step", "tokens", "loss", "lr", "grad_norm", "tokens_per_second",
-                                                    "elapsed_s"}));
+    EXPECT_EQ(keys_of(line),
+              (std::set<std::string>{"step", "tokens", "loss", "lr", "grad_norm", "tokens_per_second", "elapsed_s"}));
   }
   EXPECT_DOUBLE_EQ(lines[0]["lr"].get<double>(), 0.5e-3);  // lr (s + 1) / W while s < W
 }

@@ -69,6 +69,36 @@ TEST(Muon, APairMovesAsItsExpandedMatrix) {
   }
 }
 
+// A matrix in quarters moves as four matrices of their own, in fp32 (fused where the machine can) and in fp64.
+TEST(Muon, QuartersMoveAsFourMatrices) {
+  for (const auto type : {torch::kFloat32, torch::kFloat64}) {
+    for (const LrAdjustment adjustment : {LrAdjustment::original, LrAdjustment::match_rms_adamw}) {
+      const MuonOptions options{.lr_adjustment = adjustment, .iteration_type = type};
+      const Tensor start = test::random_tensor({10, 6}).to(type), grad = test::random_tensor({10, 6}).to(type);
+      const Tensor whole = with_grad(start, grad);
+      Muon quartered({{.parts = {whole}, .in_quarters = true}}, options);
+      std::vector<Tensor> quarters;
+      std::vector<MuonMatrix> separate;
+      for (const int64_t row : {0, 5}) {
+        for (const int64_t column : {0, 3}) {
+          const auto block = [&](const Tensor& x) { return x.narrow(0, row, 5).narrow(1, column, 3).contiguous(); };
+          quarters.push_back(with_grad(block(start), block(grad)));
+          separate.push_back({{quarters.back()}});
+        }
+      }
+      Muon expected(separate, options);
+      for (int step = 0; step < 3; ++step) {
+        quartered.step(0.02);
+        expected.step(0.02);
+      }
+      const Tensor joined =
+          at::cat({at::cat({quarters[0], quarters[1]}, 1), at::cat({quarters[2], quarters[3]}, 1)}, 0);
+      test::expect_close(whole.detach(), joined.detach(), type == torch::kFloat32 ? 1e-6 : 1e-12);
+      EXPECT_DOUBLE_EQ(lr_factor({{whole}, true}, adjustment), lr_factor({{quarters[0]}}, adjustment));
+    }
+  }
+}
+
 TEST(Muon, LeavesAloneWhatHasNoGradient) {
   const Tensor leaf = test::random_tensor({3, 3}).requires_grad_();
   const Tensor before = leaf.detach().clone();
@@ -81,6 +111,8 @@ TEST(Muon, RefusesWhatIsNotAMatrixOrHalfAPair) {
   EXPECT_THROW(Muon({{{at::zeros({3})}}}, {}), Error);
   EXPECT_THROW(Muon({{{at::zeros({3, 3}), at::zeros({3, 4})}}}, {}), Error);
   EXPECT_THROW(Muon({{}}, {}), Error);
+  EXPECT_THROW(Muon({{{at::zeros({4, 3})}, true}}, {}), Error);
+  EXPECT_THROW(Muon({{{at::zeros({4, 4}), at::zeros({4, 4})}, true}}, {}), Error);
   const Tensor a = with_grad(at::ones({2, 2}), at::ones({2, 2})), b = at::ones({2, 2}).requires_grad_();
   Muon muon({{{a, b}}}, {});
   EXPECT_THROW(muon.step(0.1), Error);

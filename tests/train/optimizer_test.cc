@@ -4,6 +4,7 @@
 #include "crope/model/model_dir.h"
 #include "crope/model/pair_layout.h"
 #include "crope/model/tensor_file.h"
+#include "crope/train/train_config.h"
 #include "tests/golden_models.h"
 #include "tests/tensor_checks.h"
 
@@ -17,6 +18,15 @@ using torch::Tensor;
 class GoldenSteps : public testing::TestWithParam<std::string> {
  protected:
   std::filesystem::path dir() const { return test::golden_folder(GetParam()); }
+
+  // As golden.json sets them; the defaults without one.
+  OptimizerOptions options() const {
+    model::ModelConfig model;
+    TrainConfig config;
+    const std::filesystem::path file = dir() / "golden.json";
+    if (std::filesystem::exists(file)) apply_settings(read_json(file), model, config, file.string());
+    return optimizer_options(config);
+  }
 
   // Loss before the update.
   static double train_step(model::Transformer& model, Optimizer& optimizer, const Tensor& tokens) {
@@ -37,7 +47,7 @@ TEST_P(GoldenSteps, ThreeStepsOfMuonAndAdamw) {
   const SafetensorsFile golden = SafetensorsFile::open(dir() / "golden.safetensors");
   const Tensor tokens = model::view_tensor(golden, "tokens");
   const Tensor expected_losses = model::view_tensor(golden, "step_losses");
-  Optimizer optimizer(model);
+  Optimizer optimizer(model, options());
   for (int step = 0; step < 3; ++step) {
     EXPECT_NEAR(train_step(model, optimizer, tokens), expected_losses[step].item<double>(), 1e-4);
   }
@@ -55,7 +65,7 @@ TEST_P(GoldenSteps, StateCanBeSavedAndRestored) {
   model::Transformer one = model::load_model(dir(), log_), two = model::load_model(dir(), log_);
   model::set_requires_grad(one, true);
   model::set_requires_grad(two, true);
-  Optimizer first(one), second(two);
+  Optimizer first(one, options()), second(two, options());
   train_step(one, first, tokens);
   {
     const at::NoGradGuard no_grad;
@@ -74,8 +84,8 @@ TEST_P(GoldenSteps, StateCanBeSavedAndRestored) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllVariants, GoldenSteps, testing::ValuesIn(model::kVariants),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(AllModels, GoldenSteps, testing::ValuesIn(test::golden_models()),
+                         [](const auto& info) { return test::golden_test_name(info.param); });
 
 TEST(Optimizer, SeparatePairsAreTwoMatrices) {
   Log log(nullptr);
