@@ -112,9 +112,13 @@ std::vector<SourceFile> find_sources(std::span<const std::string> names, SourceF
   return files;
 }
 
+bool is_clean_cut(std::string_view text, std::size_t i) {
+  return i > 0 && i + 1 < text.size() && text[i] == ' ' && is_ascii_letter(text[i - 1]) && is_ascii_letter(text[i + 1]);
+}
+
 std::size_t cut_point(std::string_view text) {
   for (std::size_t i = kPieceBytes; i > 1; --i) {
-    if (text[i] == ' ' && is_ascii_letter(text[i - 1]) && is_ascii_letter(text[i + 1])) return i;
+    if (is_clean_cut(text, i)) return i;
   }
   const auto continues_character = [&](std::size_t i) { return (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; };
   for (std::size_t i = kPieceBytes; i > kPieceBytes - 4; --i) {

@@ -98,4 +98,7 @@ class DocumentSource {
 // Where to cut a text of more than kPieceBytes + 1 bytes: a number from 1 to kPieceBytes. See Piece.
 std::size_t cut_point(std::string_view text);
 
+// Whether no tokenizer joins what is left and right of text[i]: a space between two ASCII letters.
+bool is_clean_cut(std::string_view text, std::size_t i);
+
 }  // namespace crope::data

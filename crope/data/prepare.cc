@@ -108,6 +108,14 @@ std::optional<DatasetInfo> find_finished(const PrepareOptions& options, const Js
               hint);
 }
 
+// The byte of a single plain text file at which its last share begins; nothing for other sources.
+std::optional<std::uint64_t> first_held_out_byte(const PrepareOptions& options, const std::vector<SourceFile>& files) {
+  const bool is_single_text = files.size() == 1 && files[0].format == SourceFormat::text && files[0].bytes > 0 &&
+                              !files[0].path.string().ends_with(".gz") && !files[0].path.string().ends_with(".zst");
+  if (!is_single_text || options.val_fraction == 0) return std::nullopt;
+  return static_cast<std::uint64_t>(static_cast<double>(files[0].bytes) * (1 - options.val_fraction));
+}
+
 // Reads, has encoded and writes; one object for one preparation.
 class Preparation {
  public:
@@ -116,6 +124,7 @@ class Preparation {
       : options_(options),
         tokenizer_(tokenizer),
         end_of_text_(*tokenizer.end_of_text()),
+        held_out_from_(first_held_out_byte(options, files)),
         source_(std::move(files), options.source),
         train_(folder, "train", formats::token_width_for(tokenizer.vocab_size()), options.shard_tokens),
         val_(folder, "val", formats::token_width_for(tokenizer.vocab_size()), options.shard_tokens),
@@ -161,13 +170,37 @@ class Preparation {
       if (piece_.starts_document) {
         is_validation_ = source_.counts().documents > 1 && goes_to_validation(piece_.text, options_.val_fraction);
       }
-      SplitCounts& counts = is_validation_ ? val_counts_ : train_counts_;
-      counts.documents += piece_.starts_document ? 1 : 0;
-      counts.bytes += piece_.text.size();
-      batch.text += piece_.text;
-      batch.parts.push_back({batch.text.size(), piece_.starts_document, is_validation_});
+      std::string_view text = piece_.text;
+      if (const std::size_t kept = training_share(text); kept < text.size()) {
+        append(batch, text.substr(0, kept), piece_.starts_document);
+        text.remove_prefix(kept);
+        is_validation_ = true;
+        append(batch, text, /*starts_document=*/true);
+      } else {
+        append(batch, text, piece_.starts_document);
+      }
     }
     return !batch.parts.empty();
+  }
+
+  void append(Batch& batch, std::string_view text, bool starts_document) {
+    SplitCounts& counts = is_validation_ ? val_counts_ : train_counts_;
+    counts.documents += starts_document ? 1 : 0;
+    counts.bytes += text.size();
+    batch.text += text;
+    batch.parts.push_back({batch.text.size(), starts_document, is_validation_});
+  }
+
+  // How much of the last piece of the first document lies before the held-out share of a single text file; all of it
+  // for other documents and sources.
+  std::size_t training_share(std::string_view text) const {
+    const SourceCounts& counts = source_.counts();
+    if (!held_out_from_ || is_validation_ || counts.documents > 1 || counts.bytes <= *held_out_from_)
+      return text.size();
+    const std::uint64_t before = counts.bytes - text.size();
+    std::size_t cut = *held_out_from_ > before ? static_cast<std::size_t>(*held_out_from_ - before) : 0;
+    while (cut < text.size() && !is_clean_cut(text, cut)) ++cut;
+    return cut;
   }
 
   void encode(Batch& batch) const {
@@ -192,6 +225,7 @@ class Preparation {
   const PrepareOptions& options_;
   const text::Tokenizer& tokenizer_;
   std::int32_t end_of_text_;
+  std::optional<std::uint64_t> held_out_from_;  // in bytes of text
   DocumentSource source_;
   Piece piece_;  // the last one read
   ShardSetWriter train_, val_;

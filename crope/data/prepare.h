@@ -17,7 +17,9 @@ struct PrepareOptions {
   SourceOptions source;
   std::filesystem::path tokenizer;  // a tokenizer.json, or a folder that holds one
   std::filesystem::path out;
-  double val_fraction = 0.01;  // the share of documents, by a hash of their text, that goes to the validation part
+  // The share of documents, by a hash of their text, that goes to the validation part. A single text file whose first
+  // document reaches into the last share of its bytes is cut there instead, and the rest of that document is held out.
+  double val_fraction = 0.01;
   std::uint64_t shard_tokens = 100'000'000;
   int threads = 0;  // 0: all processors
 };

@@ -96,6 +96,41 @@ std::string to_jsonl(const std::vector<std::string>& documents) {
   return lines;
 }
 
+// A text without document borders has no documents to hold out, so its end is held out. Short and longer than a piece.
+TEST_F(PrepareTest, TheEndOfASingleTextIsHeldOut) {
+  const text::Tokenizer tokenizer{small_vocabulary()};
+  for (const std::size_t words : {100, 400'000}) {
+    std::string text;
+    for (std::size_t i = 0; i < words; ++i) text += i % 3 == 0 ? "the " : "bee ";
+    const std::string name = std::to_string(words);
+    const PrepareResult result = prepare(options({put(name + ".txt", text)}, name), log_);
+    EXPECT_EQ(result.info.train.documents, 1u);
+    EXPECT_EQ(result.info.val.documents, 1u);
+    EXPECT_EQ(result.info.train.bytes + result.info.val.bytes, text.size());
+    EXPECT_NEAR(static_cast<double>(result.info.val.bytes), 0.2 * static_cast<double>(text.size()), 8);
+    const DataDir dir = open_data_dir(folder_ / name);
+    std::vector<std::int32_t> train = {258}, val = {258};
+    tokenizer.encode_append(text.substr(0, result.info.train.bytes), train);
+    tokenizer.encode_append(text.substr(result.info.train.bytes), val);
+    EXPECT_EQ(tokens(dir.train), train);
+    EXPECT_EQ(tokens(dir.val), val);
+  }
+}
+
+// Where there are documents, or nothing is to be held out, a text is not cut.
+TEST_F(PrepareTest, OnlyATextWithoutBordersIsCut) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "the bee sees the sea\n<|endoftext|>\n" + std::to_string(i) + " ";
+  const PrepareResult parted = prepare(options({put("parted.txt", text)}, "parted"), log_);
+  EXPECT_EQ(parted.info.train.documents + parted.info.val.documents, 201u);
+  const std::string whole = "the bee sees the sea and the sea sees the bee and the bee is glad";
+  PrepareOptions nothing = options({put("whole.txt", whole)}, "whole");
+  nothing.val_fraction = 0;
+  EXPECT_EQ(prepare(nothing, log_).info.val.documents, 0u);
+  const PrepareResult two = prepare(options({put("one.txt", whole), put("two.txt", whole)}, "two"), log_);
+  EXPECT_EQ(two.info.train.documents + two.info.val.documents, 2u);
+}
+
 TEST_F(PrepareTest, EachDocumentIsEndOfTextAndItsTokens) {
   const std::vector<std::string> documents = make_documents(300);
   const PrepareResult result = prepare(options({put("a.jsonl", to_jsonl(documents))}, "out"), log_);
@@ -143,6 +178,7 @@ TEST_F(PrepareTest, ADocumentOfManyPiecesIsEncodedAsOne) {
   std::string text;
   while (text.size() < 3 * kPieceBytes) text += "then they met the other\n\n 3 people, who 'd left.\n";
   PrepareOptions options = this->options({put("a.txt", text)}, "out");
+  options.val_fraction = 0;
   prepare(options, log_);
   std::vector<std::int32_t> expected = {258};
   text::Tokenizer(small_vocabulary()).encode_append(text, expected);
