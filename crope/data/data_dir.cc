@@ -143,6 +143,11 @@ DataDir open_data_dir(const fs::path& path) {
   return dir;
 }
 
+bool holds_shards(const fs::path& path) {
+  if (!fs::is_directory(path)) return false;
+  return std::ranges::any_of(fs::directory_iterator(path), is_shard);
+}
+
 std::string content_fingerprint(const DataDir& dir) {
   // Enough to tell corpora apart, little enough to read from a disk at every start.
   constexpr std::size_t kSamples = 64, kSampleBytes = 4096;

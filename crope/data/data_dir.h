@@ -48,6 +48,9 @@ struct DataDir {
 // there are.
 DataDir open_data_dir(const std::filesystem::path& path);
 
+// Whether `path` is a folder with shards in it.
+bool holds_shards(const std::filesystem::path& path);
+
 // A hash over the sizes of the shards and samples of their contents: equal for the same shards under any path.
 std::string content_fingerprint(const DataDir& dir);
 

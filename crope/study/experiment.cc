@@ -44,8 +44,12 @@ bool train_launched(const Experiment& experiment) {
     return !checkpoints.empty() && checkpoints.front().step >= job.config.steps;
   };
   if (is_trained()) return true;
-  run_launched(experiment.launcher, {"train", "--recipe", write_recipe(experiment).string(), "--data",
-                                     job.data.string(), "--out", job.run.string()});
+  std::vector<std::string> arguments = {
+      "train", "--recipe", write_recipe(experiment).string(), "--data", job.data.string(), "--out", job.run.string()};
+  for (const train::OtherText& text : job.validate_also) {
+    arguments.insert(arguments.end(), {"--validate-also", text.name + "=" + text.data.string()});
+  }
+  run_launched(experiment.launcher, arguments);
   return is_trained();
 }
 
@@ -53,7 +57,8 @@ void evaluate_launched(const Experiment& experiment) {
   run_launched(experiment.launcher,
                {"eval", experiment.job.run.string(), "--tasks", fmt::format("{}", fmt::join(experiment.tasks, ",")),
                 "--data", experiment.benchmarks.string(), "--out", experiment.job.run.string(), "--limit",
-                std::to_string(experiment.limit), "--log-samples"});
+                std::to_string(experiment.limit), "--log-samples", "--threads",
+                std::to_string(experiment.job.given.value("threads", 0))});
 }
 
 void evaluate_here(const Experiment& experiment, Log& log) {

@@ -1,5 +1,6 @@
 #include "crope/study/launcher.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,10 +19,13 @@ namespace crope::study {
 namespace {
 
 // In a process group of its own: a Ctrl-C reaches it through us, once.
-pid_t spawn_shell(const std::string& line) {
+pid_t spawn_shell(const std::string& line, const std::filesystem::path& log) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
+  if (!log.empty()) {
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  }
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -62,11 +66,12 @@ std::string shell_word(const std::string& word) {
 void run_launched(const Launcher& launcher, const std::vector<std::string>& arguments) {
   std::string line = fmt::format("exec {} {}", launcher.command, shell_word(launcher.program.string()));
   for (const std::string& argument : arguments) line += " " + shell_word(argument);
-  const int status = wait_for(spawn_shell(line));
+  const int status = wait_for(spawn_shell(line, launcher.log));
   if (interrupt_requested() || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return;
   throw Error(fmt::format("'{}' ended with {} {}", line, WIFEXITED(status) ? "status" : "signal",
                           WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)),
-              "its own message stands above; started again, the study goes on from here");
+              fmt::format("its own message is {}; run the same command again to resume the study",
+                          launcher.log.empty() ? "above" : "at the end of " + launcher.log.string()));
 }
 
 }  // namespace crope::study

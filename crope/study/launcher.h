@@ -1,4 +1,5 @@
-// This program started by another, as several ranks: "torchrun --nproc-per-node 8 --no-python" and what follows.
+// This program started as a child process, alone or by another command as several ranks: "torchrun --nproc-per-node 8
+// --no-python" and what follows.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +11,10 @@ namespace crope::study {
 struct Launcher {
   std::string command;            // goes through the shell as it is written; empty: nothing is launched
   std::filesystem::path program;  // this one
+  std::filesystem::path log;      // what it prints is appended here; empty: standard error
 };
 
-// Runs `command program arguments...` and waits. What it prints goes to standard error. A signal that comes meanwhile
+// Runs `command program arguments...` and waits. Safe for concurrent use. A signal that comes meanwhile
 // (InterruptScope) is passed on once, so that it can leave its files in order.
 // Throws Error with its status if it fails without having been told to stop.
 void run_launched(const Launcher& launcher, const std::vector<std::string>& arguments);

@@ -17,6 +17,20 @@ TEST(Launcher, RunsTheProgramBehindTheCommandWithItsWordsAsTheyAre) {
   EXPECT_EQ(read_file(folder / "out"), "hello " + name);
 }
 
+TEST(Launcher, WhatItPrintsIsAppendedToTheLog) {
+  const test::TemporaryFolder folder;
+  const Launcher launcher{.command = "env", .program = "/bin/sh", .log = folder / "log"};
+  run_launched(launcher, {"-c", "echo one; echo two >&2"});
+  run_launched(launcher, {"-c", "echo three"});
+  EXPECT_EQ(read_file(folder / "log"), "one\ntwo\nthree\n");
+  try {
+    run_launched(launcher, {"-c", "exit 1"});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(e.hint().find((folder / "log").string()), std::string::npos) << e.hint();
+  }
+}
+
 TEST(Launcher, AFailureIsAnErrorWithItsStatus) {
   try {
     run_launched({.command = "env", .program = "/bin/sh"}, {"-c", "exit 3"});
