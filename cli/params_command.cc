@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "crope/base/progress.h"
 #include "crope/model/parameters.h"
 
 namespace crope::cli {
@@ -43,22 +44,13 @@ void print_json(std::span<const Row> rows) {
   fmt::print("{}\n", array.dump(2));
 }
 
-// 168,989,696
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3) {
-    digits.insert(static_cast<std::size_t>(place), 1, ',');
-  }
-  return digits;
-}
-
 void print_table(std::span<const Row> rows) {
   fmt::print("{:<14}{:>15}{:>15}{:>15}{:>10}{:>15}{:>9}\n", "variant", "embedding", "attention", "feed_forward", "norm",
              "total", "saving");
   for (const Row& row : rows) {
-    fmt::print("{:<14}{:>15}{:>15}{:>15}{:>10}{:>15}{:>8.1f}%\n", row.variant, grouped(row.counts.embedding),
-               grouped(row.counts.attention), grouped(row.counts.feed_forward), grouped(row.counts.norm),
-               grouped(row.counts.total()), 100 * row.saving);
+    fmt::print("{:<14}{:>15}{:>15}{:>15}{:>10}{:>15}{:>8.1f}%\n", row.variant, format_grouped(row.counts.embedding),
+               format_grouped(row.counts.attention), format_grouped(row.counts.feed_forward),
+               format_grouped(row.counts.norm), format_grouped(row.counts.total()), 100 * row.saving);
   }
 }
 

@@ -72,4 +72,13 @@ std::string format_count(double value) {
   return fmt::format("{:.{}f}", value, value == std::floor(value) || value >= 100 ? 0 : 1);
 }
 
+std::string format_grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  const std::ptrdiff_t first = value < 0 ? 1 : 0;
+  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > first; place -= 3) {
+    digits.insert(static_cast<std::size_t>(place), 1, ',');
+  }
+  return digits;
+}
+
 }  // namespace crope

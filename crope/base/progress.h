@@ -50,4 +50,7 @@ std::string format_duration(double seconds);
 // "950", "12.3k", "4.56M", "1.20G".
 std::string format_count(double value);
 
+// "168,989,696".
+std::string format_grouped(std::int64_t value);
+
 }  // namespace crope

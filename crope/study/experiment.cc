@@ -36,21 +36,22 @@ fs::path write_recipe(const Experiment& experiment) {
   return path;
 }
 
+bool has_reached(const fs::path& run, std::int64_t step) {
+  const std::vector<train::Checkpoint> checkpoints = train::resume_candidates(run);
+  return !checkpoints.empty() && checkpoints.front().step >= step;
+}
+
 // Whether the run has come to its last step.
 bool train_launched(const Experiment& experiment) {
   const train::TrainJob job = train::resolve_job(experiment.job);
-  const auto is_trained = [&] {
-    const std::vector<train::Checkpoint> checkpoints = train::resume_candidates(job.run);
-    return !checkpoints.empty() && checkpoints.front().step >= job.config.steps;
-  };
-  if (is_trained()) return true;
+  if (has_reached(job.run, job.config.steps)) return true;
   std::vector<std::string> arguments = {
       "train", "--recipe", write_recipe(experiment).string(), "--data", job.data.string(), "--out", job.run.string()};
   for (const train::OtherText& text : job.validate_also) {
     arguments.insert(arguments.end(), {"--validate-also", text.name + "=" + text.data.string()});
   }
   run_launched(experiment.launcher, arguments);
-  return is_trained();
+  return has_reached(job.run, job.config.steps);
 }
 
 void evaluate_launched(const Experiment& experiment) {
@@ -89,6 +90,14 @@ std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log) {
   }
   if (interrupt_requested()) return {};
   return read_outcome(experiment.job.run, evaluates ? experiment.tasks : std::vector<std::string>());
+}
+
+bool is_finished_run(const fs::path& run) {
+  if (!fs::exists(run / train::kRunFile)) return false;
+  const Json record = read_json(run / train::kRunFile);
+  const auto train = record.find("train");
+  if (train == record.end() || !train->is_object() || !train->value("steps", Json()).is_number_integer()) return false;
+  return has_reached(run, (*train)["steps"].get<std::int64_t>());
 }
 
 Outcome read_outcome(const fs::path& run, const std::vector<std::string>& tasks) {

@@ -37,6 +37,9 @@ struct Outcome {
 // call goes on. Throws what train() and evaluate() throw.
 std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log);
 
+// Whether the run directory has come to the last step of its run.json.
+bool is_finished_run(const std::filesystem::path& run);
+
 // What a finished run directory says.
 Outcome read_outcome(const std::filesystem::path& run, const std::vector<std::string>& tasks);
 

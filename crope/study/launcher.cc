@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,25 +18,24 @@
 namespace crope::study {
 namespace {
 
-// In a process group of its own: a Ctrl-C reaches it through us, once.
+// In a process group of its own: a Ctrl-C reaches it through us, once. It is told to stop when we are killed.
 pid_t spawn_shell(const std::string& line, const std::filesystem::path& log) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  if (!log.empty()) {
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const pid_t parent = ::getpid();
+  const int output = log.empty() ? STDERR_FILENO : ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (output < 0) throw Error(fmt::format("cannot write {}: {}", log.string(), std::strerror(errno)));
+  const pid_t process = ::fork();
+  if (process == 0) {  // only async-signal-safe calls from here on: other threads may hold locks
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(1);
+    ::dup2(output, STDERR_FILENO);
+    ::dup2(output, STDOUT_FILENO);
+    ::execl("/bin/sh", "sh", "-c", line.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
   }
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  const char* const arguments[] = {"sh", "-c", line.c_str(), nullptr};
-  pid_t process = 0;
-  const int code =
-      ::posix_spawn(&process, "/bin/sh", &actions, &attributes, const_cast<char* const*>(arguments), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (code != 0) throw Error(fmt::format("cannot start '{}': {}", line, std::strerror(code)));
+  const int code = errno;
+  if (output != STDERR_FILENO) ::close(output);
+  if (process < 0) throw Error(fmt::format("cannot start '{}': {}", line, std::strerror(code)));
   return process;
 }
 

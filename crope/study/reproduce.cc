@@ -3,96 +3,113 @@
 #include <fmt/format.h>
 
 #include "crope/base/error.h"
-#include "crope/base/interrupt.h"
+#include "crope/base/file.h"
 #include "crope/base/nearest_name.h"
-#include "crope/base/progress.h"
 #include "crope/model/variant.h"
+#include "crope/study/run_queue.h"
 #include "crope/study/run_report.h"
+#include "crope/study/study_data.h"
 #include "crope/train/dry_run.h"
-#include "crope/train/run_dir.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
 
+// Every study validates on the whole validation part, and more often at its end, where the figures look closely.
 std::vector<Scale> all_scales() {
   return {
       {.name = "smoke",
        .recipe = "quickstart",
-       .differences = {{"steps", 60}, {"warmup_steps", 10}, {"checkpoint_every", 20}, {"validate_every", 20}},
+       .differences = {{"steps", 60},
+                       {"warmup_steps", 10},
+                       {"checkpoint_every", 20},
+                       {"validate_every", 20},
+                       {"validation_rows", 0}},
        .world = {.documents = 2000,
                  .vocab_size = 512,
                  .benchmarks = {.hellaswag_items = 60, .mmlu_items = 64, .gsm8k_items = 10}},
        .limit = 0,
+       .seeds = 1,
        .needs_data = false},
       {.name = "small",
        .recipe = "small_cpu",
-       .differences = Json::object(),
+       .differences = {{"steps", 620},
+                       {"checkpoint_every", 200},
+                       {"keep_checkpoints", 1},
+                       {"validate_every", 100},
+                       {"validate_final_steps", 200},
+                       {"validate_final_every", 40},
+                       {"validation_rows", 0},
+                       {"sample_tokens", 0}},
        .world = {.documents = 100'000, .vocab_size = 4096},
        .limit = 0,
+       .seeds = 5,
        .needs_data = false},
-      {.name = "paper", .recipe = "paper", .differences = Json::object(), .world = {}, .limit = 0, .needs_data = true},
+      {.name = "paper",
+       .recipe = "paper",
+       .differences = {{"validate_final_steps", 200}, {"validate_final_every", 20}, {"validation_rows", 0}},
+       .world = {},
+       .limit = 0,
+       .seeds = 3,
+       .needs_data = true},
   };
 }
 
-struct Corpus {
-  fs::path data;
-  fs::path benchmarks;
-};
-
 Corpus find_corpus(const ReproduceOptions& options, Log& log) {
-  if (!options.data.empty()) return {options.data, options.benchmarks};
-  if (options.scale.needs_data) {
+  if (options.corpus.data.empty() && options.scale.needs_data) {
     throw UsageError(fmt::format("the scale '{}' needs data of its own", options.scale.name),
                      "give --data DIR with FineWeb-Edu shards (crope data prepare makes them from its parquet files)");
   }
-  const SmallWorld world = make_small_world(options.out, options.scale.world, log);
-  return {world.data, options.benchmarks.empty() ? world.benchmarks : options.benchmarks};
+  return make_corpus(options.out, options.corpus, log);
 }
 
-train::JobRequest job_of(const ReproduceOptions& options, const fs::path& data, const std::string& variant,
+std::string run_name(const std::string& variant, std::int64_t seed) {
+  return fmt::format("{}_{}", variant, seed);
+}
+
+train::JobRequest job_of(const ReproduceOptions& options, const Corpus& corpus, const std::string& variant,
                          std::int64_t seed) {
   train::JobRequest job{.given = options.recipe,
-                        .run = options.out / fmt::format("{}_{}", variant, seed),
-                        .data = data,
+                        .run = options.out / run_name(variant, seed),
+                        .data = corpus.data,
                         .init_from = {},
+                        .validate_also = corpus.validate_also,
                         .program = options.program};
   job.given.update(options.scale.differences);
   job.given["variant"] = variant;
   job.given["seed"] = seed;
+  if (options.jobs > 0) job.given["threads"] = 1;
   return job;
 }
 
-// Variants take turns, so that a study that is stopped early has something of each.
-std::vector<PlannedRun> planned_runs(const ReproduceOptions& options) {
-  std::vector<PlannedRun> runs;
-  for (std::int64_t seed = 0; seed < options.seeds; ++seed) {
-    for (const model::VariantTraits& row : model::kVariants) {
-      const std::string variant(row.name);
-      const fs::path run = options.out / fmt::format("{}_{}", variant, seed);
-      runs.push_back({variant, seed, run, fs::exists(run / "results.json")});
+std::vector<Experiment> experiments_of(const ReproduceOptions& options, const Corpus& corpus,
+                                       const std::vector<PlannedRun>& runs) {
+  std::vector<Experiment> experiments;
+  for (const PlannedRun& planned : runs) {
+    Experiment experiment{.job = job_of(options, corpus, planned.variant, planned.seed),
+                          .benchmarks = corpus.benchmarks,
+                          .limit = options.scale.limit,
+                          .launcher = options.launcher};
+    if (options.jobs > 0) {
+      if (experiment.launcher.command.empty()) experiment.launcher.command = "env";
+      experiment.launcher.log = options.out / (run_name(planned.variant, planned.seed) + ".log");
     }
+    experiments.push_back(std::move(experiment));
   }
-  return runs;
+  return experiments;
 }
 
 report::Section claims_section(const std::vector<Claim>& claims) {
-  report::Table table{.columns = {"claim", "the paper", "here", ""}, .rows = {}, .caption = "The paper's claims"};
+  report::Table table{
+      .columns = {"claim", "paper", "ours", "interval", "n", "p", "verdict", "reason", "the paper's own figures"},
+      .rows = {},
+      .caption = "The paper's claims, judged by the rules of docs/claims.md"};
   for (const Claim& claim : claims) {
-    table.rows.push_back({claim.text, claim.paper, claim.ours, std::string(verdict_name(claim.verdict))});
+    table.rows.push_back({claim.text, claim.paper, claim.ours, format_interval(claim), std::to_string(claim.seeds),
+                          claim.p ? fmt::format("{:.2g}", *claim.p) : "-", std::string(verdict_name(claim.verdict)),
+                          claim.reason, claim.paper_verdict});
   }
   return {.id = "claims", .title = "Claims", .blocks = {table}};
-}
-
-void write_claims(const fs::path& path, const std::vector<Claim>& claims) {
-  Json rows = Json::array();
-  for (const Claim& claim : claims) {
-    rows.push_back({{"claim", claim.text},
-                    {"paper", claim.paper},
-                    {"ours", claim.ours},
-                    {"verdict", verdict_name(claim.verdict)}});
-  }
-  write_json(path, rows);
 }
 
 }  // namespace
@@ -106,40 +123,57 @@ Scale scale_by_name(const std::string& name) {
   throw UsageError(fmt::format("unknown scale '{}'", name), suggest(name, names));
 }
 
+// Variants take turns, so that a study that is stopped early has something of each.
+std::vector<PlannedRun> planned_runs(const ReproduceOptions& options) {
+  std::vector<PlannedRun> runs;
+  std::vector<std::string> names;
+  for (std::int64_t seed = 0; seed < options.seeds; ++seed) {
+    for (const model::VariantTraits& row : model::kVariants) {
+      const std::string variant(row.name), name = run_name(variant, seed);
+      names.push_back(name);
+      if (!options.only.empty() && options.only != name) continue;
+      const fs::path run = options.out / name;
+      runs.push_back({variant, seed, run, is_finished_run(run)});
+    }
+  }
+  if (runs.empty()) {
+    throw UsageError(fmt::format("--only {}: no such run among {} variants and {} seeds", options.only,
+                                 model::kVariants.size(), options.seeds),
+                     suggest(options.only, names));
+  }
+  return runs;
+}
+
 Plan plan_study(const ReproduceOptions& options, Log& log) {
-  if (options.seeds < 1) throw UsageError(fmt::format("--seeds is {}, expected 1 or more", options.seeds));
   const Corpus corpus = find_corpus(options, log);
   Plan plan{.runs = planned_runs(options), .tokens_per_second = 0, .seconds = 0};
-  train::JobRequest probe = job_of(options, corpus.data, "rope", 0);
+  train::JobRequest probe = job_of(options, corpus, "rope", 0);
   probe.run = options.out / ".probe";  // never made: a dry run leaves nothing
   const train::DryRun measured = train::dry_run(train::resolve_job(probe), log);
   plan.tokens_per_second = measured.tokens_per_second;
+  const auto at_once = static_cast<double>(std::max<std::int64_t>(1, options.jobs));
   for (const PlannedRun& run : plan.runs) {
-    if (!run.is_done) plan.seconds += measured.total_seconds;
+    if (!run.is_done) plan.seconds += measured.total_seconds / at_once;
   }
   return plan;
 }
 
 std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, Log& log) {
   const Corpus corpus = find_corpus(options, log);
+  const std::vector<Experiment> experiments = experiments_of(options, corpus, planned_runs(options));
+  if (!run_experiments(experiments, options.jobs, log)) return {};
   ReproduceResult result;
-  std::vector<fs::path> reported;
-  for (const PlannedRun& planned : planned_runs(options)) {
-    throw_if_interrupted();
-    log.info(fmt::format("{}, seed {}: {}", planned.variant, planned.seed,
-                         planned.is_done ? "there already" : "training and evaluation"));
-    const Experiment experiment{.job = job_of(options, corpus.data, planned.variant, planned.seed),
-                                .benchmarks = corpus.benchmarks,
-                                .limit = options.scale.limit,
-                                .launcher = options.launcher};
-    const auto outcome = run_experiment(experiment, log);
-    if (!outcome) return {};
-    result.outcomes.push_back(*outcome);
-    if (planned.seed == 0) reported.push_back(outcome->run);  // one curve for each variant
+  std::vector<fs::path> runs;
+  for (const Experiment& experiment : experiments) {
+    const auto tasks = corpus.benchmarks.empty() ? std::vector<std::string>() : experiment.tasks;
+    result.outcomes.push_back(read_outcome(experiment.job.run, tasks));
+    runs.push_back(experiment.job.run);
   }
-  result.claims = judge_claims(result.outcomes);
-  write_claims(options.out / "claims.json", result.claims);
-  result.page = write_report(reported, options.out / "report",
+  const Study study = read_study(options.out);
+  for (const std::string& warning : study.warnings) log.warn(warning);
+  result.claims = judge_claims(study);
+  write_json(options.out / "claims.json", claims_to_json(result.claims));
+  result.page = write_report(runs, options.out / "report",
                              {.title = fmt::format("The paper's study, scale {}", options.scale.name),
                               .first_sections = {claims_section(result.claims)}},
                              log);

@@ -9,20 +9,22 @@
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/study/claims.h"
+#include "crope/study/corpus.h"
+#include "crope/study/experiment.h"
 #include "crope/study/launcher.h"
-#include "crope/study/small_world.h"
 #include "crope/train/train_config.h"
 
 namespace crope::study {
 
-// How large. Without data of its own a study takes the small world.
+// How large a study is. Without data of its own it takes the embedded world.
 struct Scale {
   const char* name;
-  const char* recipe;  // of recipes/
+  const char* recipe;  // a name in recipes/
   train::Settings differences;
   SmallWorldOptions world;
   std::int64_t limit;  // benchmark items; 0: all
-  bool needs_data;     // the small world would be too small
+  std::int64_t seeds;  // unless the user gives a number
+  bool needs_data;     // the embedded world would be too small
 };
 
 // "smoke", "small" or "paper". Throws UsageError with the nearest name otherwise.
@@ -30,13 +32,14 @@ Scale scale_by_name(const std::string& name);
 
 struct ReproduceOptions {
   Scale scale;
-  train::Settings recipe;  // of the scale, loaded
+  train::Settings recipe;  // the scale's recipe, loaded
   std::filesystem::path out;
-  std::filesystem::path data;        // shards; empty: the small world
-  std::filesystem::path benchmarks;  // folder of benchmark files; empty: the world's, or none with data of one's own
+  CorpusOptions corpus;
   std::int64_t seeds = 1;
+  std::int64_t jobs = 0;  // runs side by side, each a process with one thread; 0: one after the other in this process
+  std::string only;       // "rope_0": this run alone; empty: all
   Json program = Json::object();
-  Launcher launcher = {};  // of the runs
+  Launcher launcher = {};  // starts every run as several ranks, where it has a command
 };
 
 struct PlannedRun {
@@ -48,8 +51,8 @@ struct PlannedRun {
 
 struct Plan {
   std::vector<PlannedRun> runs;
-  double tokens_per_second;  // of rope, measured
-  double seconds;            // of training what is not done
+  double tokens_per_second;  // measured with rope, in one run
+  double seconds;            // to train what is not done
 };
 
 struct ReproduceResult {
@@ -58,11 +61,14 @@ struct ReproduceResult {
   std::filesystem::path page;
 };
 
-// Measures a few steps and says what is to be done and how long it takes. Makes the small world where it is needed.
+// The runs of the study in the order in which they are made. Throws UsageError if options.only is none of them.
+std::vector<PlannedRun> planned_runs(const ReproduceOptions& options);
+
+// Measures a few steps and estimates the time. Makes the corpus where it is missing.
 Plan plan_study(const ReproduceOptions& options, Log& log);
 
-// Does it, but for what is done already; leaves runs in out/<variant>_<seed>/, claims.json and report/index.html.
-// Nothing when a signal has stopped it: the same call goes on.
+// Makes the runs that are not done in out/<variant>_<seed>/, then claims.json and report/index.html of all that are.
+// Nothing when a signal has stopped it: the same call resumes it.
 std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, Log& log);
 
 }  // namespace crope::study

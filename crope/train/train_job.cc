@@ -69,6 +69,14 @@ fs::path from_record(const fs::path& run, const fs::path& path) {
   return path.is_relative() ? (run / path).lexically_normal() : path;
 }
 
+std::vector<OtherText> recorded_texts(const fs::path& run, const RunRecord& record) {
+  std::vector<OtherText> texts;
+  for (const auto& [name, text] : record.validate_also.items()) {
+    texts.push_back({name, from_record(run, text.value("path", ""))});
+  }
+  return texts;
+}
+
 void throw_if_conflicts(const std::vector<std::string>& conflicts, const std::string& what, const std::string& hint) {
   if (conflicts.empty()) return;
   throw Error(fmt::format("{} has another configuration: {}", what, fmt::join(conflicts, "; ")), hint);
@@ -122,11 +130,7 @@ void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJ
   apply_settings(conduct, job.model, job.config, "settings");
   if (job.data.empty()) job.data = from_record(request.run, record.data);
   if (job.init_from.empty()) job.init_from = record.init_from;
-  if (job.validate_also.empty()) {
-    for (const auto& [name, text] : record.validate_also.items()) {
-      job.validate_also.push_back({name, from_record(request.run, text.value("path", ""))});
-    }
-  }
+  if (job.validate_also.empty()) job.validate_also = recorded_texts(request.run, record);
   job.program = record.program;
 }
 
@@ -221,6 +225,16 @@ TrainJob resolve_job(const JobRequest& request) {
   if (job.config.micro_batch_size == 0) job.config.micro_batch_size = kMicroBatchTokens / job.config.seq_len;
   job.config.micro_batch_size = std::clamp<std::int64_t>(job.config.micro_batch_size, 1, job.config.batch_size);
   return job;
+}
+
+JobRequest recorded_request(const fs::path& run, const fs::path& into) {
+  const RunRecord record = read_record(run);
+  return {.given = record.settings,
+          .run = into,
+          .data = from_record(run, record.data),
+          .init_from = record.init_from,
+          .validate_also = recorded_texts(run, record),
+          .program = record.program};
 }
 
 void write_run_record(const TrainJob& job, const data::DataDir& data) {

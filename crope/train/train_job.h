@@ -48,6 +48,10 @@ struct TrainJob {
 // tokenizer.
 TrainJob resolve_job(const JobRequest& request);
 
+// What makes the run that run.json in `run` records once more, in the folder `into`: the same settings, data, texts and
+// model to start from.
+JobRequest recorded_request(const std::filesystem::path& run, const std::filesystem::path& into);
+
 // Writes run.json. `data` is what TrainJob::data holds.
 void write_run_record(const TrainJob& job, const data::DataDir& data);
 

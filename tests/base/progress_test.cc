@@ -61,6 +61,10 @@ TEST(Format, Durations) {
 }
 
 TEST(Format, Counts) {
+  EXPECT_EQ(format_grouped(0), "0");
+  EXPECT_EQ(format_grouped(-999), "-999");
+  EXPECT_EQ(format_grouped(-123456), "-123,456");
+  EXPECT_EQ(format_grouped(168'989'696), "168,989,696");
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(2.5), "2.5");
   EXPECT_EQ(format_count(999), "999");

@@ -24,5 +24,5 @@ for run in "$folder"/whole/*_0; do
   cmp "$run/latest/model.safetensors" "$folder/cut/$(basename "$run")/latest/model.safetensors"
 done
 [ -s "$folder/cut/report/index.html" ]
-grep -q 'there already' "$folder/cut.log"
+grep -q 'trained already' "$folder/cut.log"
 echo "killed twice: the same claims, the same weights"

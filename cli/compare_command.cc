@@ -1,0 +1,93 @@
+// crope compare: final losses of sets of runs, with intervals and paired differences.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/text_table.h"
+#include "crope/base/error.h"
+#include "crope/base/log.h"
+#include "crope/base/progress.h"
+#include "crope/study/comparison.h"
+
+namespace crope::cli {
+namespace {
+
+struct CompareFlags {
+  std::vector<std::string> sets;
+  std::vector<std::string> texts;
+  bool markdown = false;
+  bool json = false;
+};
+
+std::string format_range(const std::optional<Interval>& interval, bool with_sign) {
+  if (!interval) return "-";
+  return with_sign ? fmt::format("[{:+.4f}, {:+.4f}]", interval->low, interval->high)
+                   : fmt::format("[{:.4f}, {:.4f}]", interval->low, interval->high);
+}
+
+TextTable table_of(const study::ComparedText& text) {
+  const std::string& baseline = text.rows.front().label;
+  TextTable table{
+      .columns = {"runs", "parameters", "n", "loss", "95% interval", "minus " + baseline, "95% interval", "p"},
+      .rows = {}};
+  for (const study::ComparisonRow& row : text.rows) {
+    table.rows.push_back({row.label, format_grouped(row.parameters), std::to_string(row.loss.size),
+                          fmt::format("{:.4f}", row.loss.mean), format_range(row.loss_interval, /*with_sign=*/false),
+                          row.difference ? fmt::format("{:+.4f}", row.difference->mean) : "-",
+                          format_range(row.difference_interval, /*with_sign=*/true),
+                          row.p ? fmt::format("{:.2g}", *row.p) : "-"});
+  }
+  return table;
+}
+
+void run(const CompareFlags& flags) {
+  Log log(stderr);
+  std::vector<std::string> warnings;
+  std::vector<study::RunSet> sets;
+  for (const std::string& argument : flags.sets) {
+    for (study::RunSet& set : study::read_run_sets(argument, warnings)) sets.push_back(std::move(set));
+  }
+  for (const std::string& warning : warnings) log.warn(warning);
+  std::vector<study::ComparedText> texts = study::compare_sets(sets);
+  if (!flags.texts.empty()) {
+    std::erase_if(texts, [&](const study::ComparedText& text) {
+      const std::string name = text.name.empty() ? "validation" : text.name;
+      return std::ranges::find(flags.texts, name) == flags.texts.end();
+    });
+    if (texts.empty()) throw UsageError(fmt::format("--text {}: no run was validated on it", flags.texts.front()));
+  }
+  if (flags.json) {
+    fmt::print("{}\n", study::comparison_to_json(texts).dump(2));
+    return;
+  }
+  const TableStyle style = flags.markdown ? TableStyle::markdown : TableStyle::aligned;
+  for (const study::ComparedText& text : texts) {
+    if (&text != &texts.front()) fmt::print("\n");
+    if (texts.size() > 1) {
+      fmt::print("{}{}\n{}", flags.markdown ? "Text: " : "", text.name.empty() ? "validation" : text.name,
+                 flags.markdown ? "\n" : "");
+    }
+    fmt::print("{}", format_table(table_of(text), style));
+  }
+}
+
+void declare_compare(Flags& flags) {
+  const auto values = std::make_shared<CompareFlags>();
+  flags.positional("runs", values->sets,
+                   "STUDY/VARIANT, or STUDY for all its variants, each optionally as LABEL=...; the first is the "
+                   "baseline of the differences");
+  flags.option("--text", values->texts, "Only this text: validation, or a name of --validate-also; may be repeated");
+  flags.option("--markdown", values->markdown, "Print Markdown tables");
+  flags.option("--json", values->json, "Print one JSON array");
+  flags.run([values] { run(*values); });
+}
+
+}  // namespace
+
+const Command kCompareCommand = {"compare", "Compare the final losses of sets of runs, paired by seed",
+                                 "crope compare study/main/rope wide=study/head_dim/crope_all --text validation",
+                                 declare_compare};
+
+}  // namespace crope::cli

@@ -1,0 +1,49 @@
+// Sets of runs side by side: final validation losses with intervals, and differences paired by seed.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crope/base/json.h"
+#include "crope/base/statistics.h"
+#include "crope/study/study_run.h"
+
+namespace crope::study {
+
+// The runs of one variant of one study.
+struct RunSet {
+  std::string label;           // "crope_all", or what the caller chose
+  std::vector<StudyRun> runs;  // by seed
+};
+
+// "STUDY/VARIANT" is the set of the folders STUDY/VARIANT_<seed>; "STUDY" is one set for each variant in it. Either may
+// be preceded by "LABEL=". Adds to `warnings`.
+// Throws Error if there is no such run, and UsageError for a label that would name several sets.
+std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::string>& warnings);
+
+// One set measured on one text.
+struct ComparisonRow {
+  std::string label;
+  std::int64_t parameters = 0;
+  SampleSummary loss;                           // over the seeds of the set
+  std::optional<Interval> loss_interval;        // 95%, with at least two seeds
+  std::optional<SampleSummary> difference;      // to the first set, over the seeds of both; none for the first set
+  std::optional<Interval> difference_interval;  // 95%, with at least two seeds
+  std::optional<double> p;                      // two-sided paired Student test, for this pair alone
+};
+
+struct ComparedText {
+  std::string name;  // "" for the validation part of the training data
+  std::vector<ComparisonRow> rows;
+};
+
+// The first set is the baseline of the differences. Sets without a loss on a text have no row there.
+// Throws Error if the sets were trained on different data.
+std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets);
+
+// Array of {"text", "runs", "parameters", "n", "loss", "interval", "difference", "difference_interval", "pairs", "p"}.
+Json comparison_to_json(const std::vector<ComparedText>& texts);
+
+}  // namespace crope::study

@@ -1,0 +1,99 @@
+#include "crope/study/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include "crope/base/error.h"
+#include "tests/report/synthetic_run.h"
+#include "tests/temporary_folder.h"
+
+namespace crope::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run whose final losses are given; everything else is the same in all of them.
+void put_run(const fs::path& study, const std::string& variant, int seed, double loss,
+             const std::string& data = "abc") {
+  const fs::path dir = study / fmt::format("{}_{}", variant, seed);
+  test::make_run(dir, {.variant = variant, .steps = 10, .validates = false, .evaluated = false});
+  Json record = read_json(dir / "run.json");
+  record["train"]["seed"] = seed;
+  record["data"] = {{"fingerprint", data}};
+  write_json(dir / "run.json", record);
+  const Json line = {{"step", 10}, {"val_loss", loss}, {"val_loss_wiki", loss + 1}};
+  write_file(dir / "metrics.jsonl", read_file(dir / "metrics.jsonl") + line.dump() + "\n");
+}
+
+std::vector<RunSet> sets_of(const std::vector<std::string>& arguments) {
+  std::vector<std::string> warnings;
+  std::vector<RunSet> sets;
+  for (const std::string& argument : arguments) {
+    for (RunSet& set : read_run_sets(argument, warnings)) sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+TEST(Comparison, PairsRunsOfTwoStudiesBySeed) {
+  const test::TemporaryFolder folder;
+  const double rope[] = {3.0, 3.2, 3.1};
+  for (int seed = 0; seed < 3; ++seed) {
+    put_run(folder / "main", "rope", seed, rope[seed]);
+    put_run(folder / "main", "crope_all", seed, rope[seed] + 0.1);
+    if (seed > 0) put_run(folder / "wide", "crope_all", seed, rope[seed] + 0.01 * seed);
+  }
+  const auto texts =
+      compare_sets(sets_of({(folder / "main/rope").string(), "wide=" + (folder / "wide/crope_all").string()}));
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0].name, "");
+  EXPECT_EQ(texts[1].name, "wiki");
+  ASSERT_EQ(texts[0].rows.size(), 2u);
+  const ComparisonRow &first = texts[0].rows[0], &second = texts[0].rows[1];
+  EXPECT_EQ(first.label, "rope");
+  EXPECT_EQ(second.label, "wide");
+  EXPECT_NEAR(first.loss.mean, 3.1, 1e-12);
+  EXPECT_FALSE(first.difference);
+  // Seeds 1 and 2 are in both: differences 0.01 and 0.02, t = 3 with one degree of freedom.
+  ASSERT_TRUE(second.difference && second.p);
+  EXPECT_EQ(second.difference->size, 2u);
+  EXPECT_NEAR(second.difference->mean, 0.015, 1e-12);
+  EXPECT_NEAR(*second.p, 0.204833, 1e-6);
+  EXPECT_NEAR(second.difference_interval->high, 0.015 + 12.7062 * 0.005, 1e-5);
+  EXPECT_NEAR(texts[1].rows[0].loss.mean, 4.1, 1e-12);
+  EXPECT_EQ(comparison_to_json(texts).size(), 4u);
+}
+
+TEST(Comparison, AStudyStandsForAllItsVariants) {
+  const test::TemporaryFolder folder;
+  for (int seed = 0; seed < 2; ++seed) {
+    put_run(folder.path(), "crope_all", seed, 3.5);
+    put_run(folder.path(), "rope", seed, 3.4);
+  }
+  const auto sets = sets_of({folder.path().string()});
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].label, "rope");  // the order of the paper's table
+  EXPECT_EQ(sets[1].runs.size(), 2u);
+  EXPECT_EQ(*compare_sets(sets)[0].rows[1].p, 0);  // the same difference twice
+}
+
+TEST(Comparison, OneSeedHasNoInterval) {
+  const test::TemporaryFolder folder;
+  put_run(folder.path(), "rope", 0, 3.4);
+  put_run(folder.path(), "crope_all", 0, 3.5);
+  const auto row = compare_sets(sets_of({folder.path().string()}))[0].rows[1];
+  EXPECT_NEAR(row.difference->mean, 0.1, 1e-12);
+  EXPECT_FALSE(row.difference_interval || row.p || row.loss_interval);
+}
+
+TEST(Comparison, RefusesWhatCannotBeCompared) {
+  const test::TemporaryFolder folder;
+  put_run(folder / "a", "rope", 0, 3.4, "one");
+  put_run(folder / "a", "crope_all", 0, 3.4, "one");
+  put_run(folder / "b", "rope", 0, 3.4, "two");
+  EXPECT_THROW(sets_of({(folder / "absent").string()}), Error);
+  EXPECT_THROW(sets_of({(folder / "a/half_rope_qk").string()}), Error);
+  EXPECT_THROW(sets_of({"label=" + (folder / "a").string()}), UsageError);
+  EXPECT_THROW(compare_sets(sets_of({(folder / "a/rope").string(), (folder / "b/rope").string()})), Error);
+}
+
+}  // namespace
+}  // namespace crope::study
