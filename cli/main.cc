@@ -45,6 +45,7 @@ const std::array kCommands = {
     &cli::kAnalyzeCommand,
     &cli::kReportCommand,
     &cli::kReproduceCommand,
+    &cli::kClaimsCommand,
     &cli::kInfoCommand,
     &cli::kBenchCommand,
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/claim_table.h"
 #include "cli/command.h"
 #include "cli/outcome_table.h"
 #include "cli/recipe.h"
@@ -25,17 +26,6 @@ struct ReproduceFlags {
   bool plan_only = false;
   bool json = false;
 };
-
-Json claims_to_json(const std::vector<study::Claim>& claims) {
-  Json rows = Json::array();
-  for (const study::Claim& claim : claims) {
-    rows.push_back({{"claim", claim.text},
-                    {"paper", claim.paper},
-                    {"ours", claim.ours},
-                    {"verdict", study::verdict_name(claim.verdict)}});
-  }
-  return rows;
-}
 
 // The file that runs now.
 std::filesystem::path own_program() {
@@ -75,18 +65,14 @@ void run(const ReproduceFlags& flags) {
   }
   if (flags.json) {
     fmt::print("{}\n", Json({{"outcomes", outcomes_to_json(result->outcomes)},
-                             {"claims", claims_to_json(result->claims)},
+                             {"claims", study::claims_to_json(result->claims)},
                              {"report", result->page.string()}})
                            .dump());
     return;
   }
   print_outcomes(result->outcomes);
-  fmt::print("\n{:<52}{:<32}{:<42}{}\n", "claim", "the paper", "here", "verdict");
-  for (const study::Claim& claim : result->claims) {
-    const int signs = claim.ours.find("±") == std::string::npos ? 0 : 1;  // two bytes, one column
-    fmt::print("{:<52}{:<32}{:<{}}{}\n", claim.text, claim.paper, claim.ours, 42 + signs,
-               study::verdict_name(claim.verdict));
-  }
+  fmt::print("\n");
+  print_claims(result->claims);
   fmt::print("\nThe report: {}\n", result->page.string());
 }
 

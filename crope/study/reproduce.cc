@@ -77,22 +77,16 @@ std::vector<PlannedRun> planned_runs(const ReproduceOptions& options) {
 }
 
 report::Section claims_section(const std::vector<Claim>& claims) {
-  report::Table table{.columns = {"claim", "the paper", "here", ""}, .rows = {}, .caption = "The paper's claims"};
+  report::Table table{
+      .columns = {"claim", "paper", "ours", "interval", "n", "p", "verdict", "reason", "the paper's own figures"},
+      .rows = {},
+      .caption = "The paper's claims, judged by the rules of docs/claims.md"};
   for (const Claim& claim : claims) {
-    table.rows.push_back({claim.text, claim.paper, claim.ours, std::string(verdict_name(claim.verdict))});
+    table.rows.push_back({claim.text, claim.paper, claim.ours, format_interval(claim), std::to_string(claim.seeds),
+                          claim.p ? fmt::format("{:.2g}", *claim.p) : "-", std::string(verdict_name(claim.verdict)),
+                          claim.reason, claim.paper_verdict});
   }
   return {.id = "claims", .title = "Claims", .blocks = {table}};
-}
-
-void write_claims(const fs::path& path, const std::vector<Claim>& claims) {
-  Json rows = Json::array();
-  for (const Claim& claim : claims) {
-    rows.push_back({{"claim", claim.text},
-                    {"paper", claim.paper},
-                    {"ours", claim.ours},
-                    {"verdict", verdict_name(claim.verdict)}});
-  }
-  write_json(path, rows);
 }
 
 }  // namespace
@@ -137,8 +131,10 @@ std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, Log& l
     result.outcomes.push_back(*outcome);
     if (planned.seed == 0) reported.push_back(outcome->run);  // one curve for each variant
   }
-  result.claims = judge_claims(result.outcomes);
-  write_claims(options.out / "claims.json", result.claims);
+  const Study study = read_study(options.out);
+  for (const std::string& warning : study.warnings) log.warn(warning);
+  result.claims = judge_claims(study);
+  write_json(options.out / "claims.json", claims_to_json(result.claims));
   result.page = write_report(reported, options.out / "report",
                              {.title = fmt::format("The paper's study, scale {}", options.scale.name),
                               .first_sections = {claims_section(result.claims)}},

@@ -9,6 +9,7 @@
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/study/claims.h"
+#include "crope/study/experiment.h"
 #include "crope/study/launcher.h"
 #include "crope/study/small_world.h"
 #include "crope/train/train_config.h"
