@@ -16,6 +16,8 @@ struct Command {
 extern const Command kAnalyzeCommand;
 extern const Command kBenchCommand;
 extern const Command kChatCommand;
+extern const Command kClaimsCommand;
+extern const Command kCompareCommand;
 extern const Command kDataCommand;
 extern const Command kEvalCommand;
 extern const Command kExamplesCommand;

@@ -5,10 +5,9 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/text_table.h"
+#include "cli/comparison_table.h"
 #include "crope/base/error.h"
 #include "crope/base/log.h"
-#include "crope/base/progress.h"
 #include "crope/study/comparison.h"
 
 namespace crope::cli {
@@ -20,27 +19,6 @@ struct CompareFlags {
   bool markdown = false;
   bool json = false;
 };
-
-std::string format_range(const std::optional<Interval>& interval, bool with_sign) {
-  if (!interval) return "-";
-  return with_sign ? fmt::format("[{:+.4f}, {:+.4f}]", interval->low, interval->high)
-                   : fmt::format("[{:.4f}, {:.4f}]", interval->low, interval->high);
-}
-
-TextTable table_of(const study::ComparedText& text) {
-  const std::string& baseline = text.rows.front().label;
-  TextTable table{
-      .columns = {"runs", "parameters", "n", "loss", "95% interval", "minus " + baseline, "95% interval", "p"},
-      .rows = {}};
-  for (const study::ComparisonRow& row : text.rows) {
-    table.rows.push_back({row.label, format_grouped(row.parameters), std::to_string(row.loss.size),
-                          fmt::format("{:.4f}", row.loss.mean), format_range(row.loss_interval, /*with_sign=*/false),
-                          row.difference ? fmt::format("{:+.4f}", row.difference->mean) : "-",
-                          format_range(row.difference_interval, /*with_sign=*/true),
-                          row.p ? fmt::format("{:.2g}", *row.p) : "-"});
-  }
-  return table;
-}
 
 void run(const CompareFlags& flags) {
   Log log(stderr);
@@ -62,15 +40,7 @@ void run(const CompareFlags& flags) {
     fmt::print("{}\n", study::comparison_to_json(texts).dump(2));
     return;
   }
-  const TableStyle style = flags.markdown ? TableStyle::markdown : TableStyle::aligned;
-  for (const study::ComparedText& text : texts) {
-    if (&text != &texts.front()) fmt::print("\n");
-    if (texts.size() > 1) {
-      fmt::print("{}{}\n{}", flags.markdown ? "Text: " : "", text.name.empty() ? "validation" : text.name,
-                 flags.markdown ? "\n" : "");
-    }
-    fmt::print("{}", format_table(table_of(text), style));
-  }
+  print_comparison(texts, flags.markdown ? TableStyle::markdown : TableStyle::aligned);
 }
 
 void declare_compare(Flags& flags) {

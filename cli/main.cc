@@ -45,6 +45,8 @@ const std::array kCommands = {
     &cli::kAnalyzeCommand,
     &cli::kReportCommand,
     &cli::kReproduceCommand,
+    &cli::kCompareCommand,
+    &cli::kClaimsCommand,
     &cli::kInfoCommand,
     &cli::kBenchCommand,
 };

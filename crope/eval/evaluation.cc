@@ -94,7 +94,8 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   facts.seconds = unix_time() - facts.start_time;
   const Json document = results_document(list, outcomes, facts);
   if (options.log_samples) write_samples(out, list, outcomes);
-  write_json(out / "results.json", document);
+  write_file(out / "items.jsonl", item_lines(list, outcomes));
+  write_json(out / "results.json", document);  // last: where it is, the other files are complete
   fs::remove(runner.journal);
   return document;
 }

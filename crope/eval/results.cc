@@ -14,6 +14,7 @@ namespace {
 // lm_eval's groups are of version 2, which it writes as a string; versions of tasks are numbers.
 constexpr const char* kGroupVersion = "2";
 constexpr const char* kNoError = "N/A";
+constexpr std::string_view kPerplexity = "perplexity";
 
 void add_metric(Json& entry, const Metric& metric) {
   entry[fmt::format("{},{}", metric.name, metric.filter)] = metric.value;
@@ -104,6 +105,16 @@ void add_facts(Json& document, const RunFacts& facts) {
 
 std::string python_bool(bool value) {
   return value ? "True" : "False";
+}
+
+bool is_correct(std::span<const ItemResult> results, const HeadlineMetric& headline) {
+  for (const ItemResult& result : results) {
+    if (result.filter != headline.filter) continue;
+    for (const ItemMetric& metric : result.metrics) {
+      if (metric.name == headline.name) return metric.value == 1;
+    }
+  }
+  return false;
 }
 
 // The requests of an item, as lm_eval's files show them.
@@ -215,6 +226,27 @@ std::string sample_lines(const Task& task, const TaskOutcome& outcome) {
   return lines;
 }
 
+HeadlineMetric headline_metric(std::string_view task) {
+  if (task == "hellaswag") return {"acc_norm", "none"};
+  if (task == "gsm8k") return {"exact_match", "flexible-extract"};
+  return {"acc", "none"};
+}
+
+std::string item_lines(const TaskList& list, std::span<const TaskOutcome> outcomes) {
+  std::string lines;
+  for (std::size_t t = 0; t < list.tasks.size(); ++t) {
+    const std::string& name = list.tasks[t].name;
+    if (name == kPerplexity) continue;
+    const HeadlineMetric headline = headline_metric(name);
+    std::string correct;
+    for (const std::vector<ItemResult>& results : outcomes[t].results) {
+      correct += is_correct(results, headline) ? '1' : '0';
+    }
+    lines += Json({{"task", name}, {"metric", headline.name}, {"correct", correct}}).dump() + "\n";
+  }
+  return lines;
+}
+
 std::vector<Headline> headlines(const Json& results, std::span<const std::string> names) {
   std::vector<Headline> lines;
   for (const std::string& name : names) {
@@ -228,14 +260,11 @@ std::vector<Headline> headlines(const Json& results, std::span<const std::string
                        .standard_error = error.is_number() ? std::optional(error.get<double>()) : std::nullopt,
                        .items = entry.at("sample_len").get<std::int64_t>()});
     };
-    if (name == "hellaswag") {
-      add("acc_norm", "none");
-    } else if (name == "gsm8k") {
-      add("exact_match", "flexible-extract");
-    } else if (name == "perplexity") {
+    if (name == kPerplexity) {
       for (const char* metric : {"word_perplexity", "byte_perplexity", "bits_per_byte"}) add(metric, "none");
     } else {
-      add("acc", "none");
+      const HeadlineMetric metric = headline_metric(name);
+      add(metric.name, metric.filter);
     }
   }
   return lines;

@@ -1,4 +1,4 @@
-// What an evaluation leaves: results.json and samples_<task>.jsonl, in the schema of lm_eval's files.
+// What an evaluation leaves: results.json and samples_<task>.jsonl in the schema of lm_eval's files, and items.jsonl.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "crope/base/json.h"
@@ -44,6 +45,19 @@ Json results_document(const TaskList& list, std::span<const TaskOutcome> outcome
 
 // The lines of samples_<task>.jsonl: one for each item and filter.
 std::string sample_lines(const Task& task, const TaskOutcome& outcome);
+
+// The metric by which a task is reported and compared.
+struct HeadlineMetric {
+  const char* name;    // "acc_norm"
+  const char* filter;  // "none", "flexible-extract"
+};
+
+// `task` is a task or a group, but not perplexity, which has no right and wrong items.
+HeadlineMetric headline_metric(std::string_view task);
+
+// The lines of items.jsonl: for each task {"task", "metric", "correct"}, where `correct` has one character per item, in
+// item order: 1 if the headline metric counts the item as right, 0 otherwise. Perplexity has no line.
+std::string item_lines(const TaskList& list, std::span<const TaskOutcome> outcomes);
 
 // A line of the table: the paper's metric of a task or group that was asked for.
 struct Headline {

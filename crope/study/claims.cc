@@ -2,166 +2,86 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-
-#include "crope/model/variant.h"
+#include "crope/study/loss_claims.h"
+#include "crope/study/parameter_claims.h"
+#include "crope/study/score_claims.h"
 
 namespace crope::study {
 namespace {
 
-constexpr double kErrors = 2;  // standard errors that make a difference
-
-using ByVariant = std::map<std::string, std::vector<Outcome>>;
-using Value = std::function<std::optional<double>(const Outcome&)>;
-
-std::string format_estimate(const Estimate& value) {
-  const std::string error = value.error ? fmt::format("± {:.4f}", *value.error) : "(one seed)";
-  return fmt::format("{:+.4f} {}", value.mean, error);
+std::vector<Case> tested_cases(const Runs& runs, const Margins& margins) {
+  return {
+      loss_order(runs, "rope", "crope_qk"),
+      loss_order(runs, "rope", "crope_qkv"),
+      loss_order(runs, "rope", "crope_all"),
+      loss_order(runs, "rope", "half_rope_qk"),
+      loss_order(runs, "rope", "half_rope_all"),
+      loss_order(runs, "crope_all", "half_rope_all"),
+      loss_order(runs, "crope_qk", "half_rope_qk"),
+      loss_order(runs, "crope_qkv", "half_rope_qk"),
+      loss_closeness(runs, "crope_all", margins.loss),
+      stability_case(runs),
+      score_best(runs, "hellaswag"),
+      score_closeness(runs, "hellaswag", "crope_qk", margins.accuracy),
+      score_closeness(runs, "hellaswag", "crope_qkv", margins.accuracy),
+      score_closeness(runs, "hellaswag", "crope_all", margins.accuracy),
+      score_order(runs, "hellaswag", "crope_all", "half_rope_all"),
+      score_spread(runs, "mmlu", margins.accuracy),
+      score_spread(runs, "gsm8k", margins.accuracy),
+  };
 }
 
-// value(higher) - value(lower), seed by seed; empty if a variant or a value is missing.
-std::vector<double> differences(const ByVariant& runs, const std::string& higher, const std::string& lower,
-                                const Value& value) {
-  std::vector<double> found;
-  if (!runs.contains(higher) || !runs.contains(lower)) return found;
-  const auto &a = runs.at(higher), &b = runs.at(lower);
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    const auto x = value(a[i]), y = value(b[i]);
-    if (x && y) found.push_back(*x - *y);
-  }
-  return found;
+std::string format_p(double p) {
+  return p < 1e-4 ? "< 0.0001" : fmt::format("= {:.4f}", p);
 }
 
-// The mean score of a variant, with the larger of the error over seeds and that of the items.
-std::optional<Estimate> mean_score(const ByVariant& runs, const std::string& variant, const std::string& task) {
-  if (!runs.contains(variant)) return {};
-  std::vector<double> values;
-  double item_variance = 0;
-  for (const Outcome& outcome : runs.at(variant)) {
-    for (const eval::Headline& line : outcome.scores) {
-      if (line.task != task) continue;
-      values.push_back(line.value);
-      item_variance += std::pow(line.standard_error.value_or(0), 2);
-    }
-  }
-  if (values.empty()) return {};
-  Estimate result = estimate(values);
-  const double of_items = std::sqrt(item_variance) / static_cast<double>(values.size());
-  result.error = std::max(result.error.value_or(0), of_items);
-  return result;
-}
-
-Claim loss_claim(const ByVariant& runs, const std::string& worse, const std::string& better, std::string paper) {
-  Claim claim{.text = fmt::format("validation loss: {} below {}", better, worse),
-              .paper = std::move(paper),
-              .ours = "-",
-              .verdict = Verdict::not_measured};
-  const auto found = differences(runs, worse, better, [](const Outcome& each) { return each.val_loss; });
-  if (found.empty()) return claim;
-  const Estimate difference = estimate(found);
-  claim.ours = format_estimate(difference) + " nats";
-  claim.verdict = above_zero(difference);
-  return claim;
-}
-
-// A score of two variants compared. `close`: that they are equal is the claim.
-Claim score_claim(const ByVariant& runs, const std::string& task, const std::string& one, const std::string& other,
-                  std::string paper, bool close) {
-  Claim claim{.text = fmt::format("{}: {} {} {}", task, one, close ? "as good as" : "better than", other),
-              .paper = std::move(paper),
-              .ours = "-",
-              .verdict = Verdict::not_measured};
-  const auto a = mean_score(runs, one, task), b = mean_score(runs, other, task);
-  if (!a || !b) return claim;
-  const Estimate difference{a->mean - b->mean, std::hypot(*a->error, *b->error)};
-  claim.ours = fmt::format("{:.3f} against {:.3f}, {}", a->mean, b->mean, format_estimate(difference));
-  claim.verdict = above_zero(difference);
-  if (close && claim.verdict == Verdict::within_noise) claim.verdict = Verdict::holds;
-  return claim;
-}
-
-Claim spread_claim(const ByVariant& runs, const std::string& task, std::string paper) {
-  Claim claim{.text = fmt::format("{}: no clear difference between variants", task),
-              .paper = std::move(paper),
-              .ours = "-",
-              .verdict = Verdict::not_measured};
-  std::vector<Estimate> scores;
-  for (const auto& [variant, outcomes] : runs) {
-    if (const auto score = mean_score(runs, variant, task)) scores.push_back(*score);
-  }
-  if (scores.size() < 2) return claim;
-  const auto [low, high] = std::ranges::minmax(scores, {}, &Estimate::mean);
-  claim.ours = fmt::format("{:.3f} to {:.3f}, ± {:.3f}", low.mean, high.mean, *high.error);
-  claim.verdict =
-      high.mean - low.mean <= kErrors * std::hypot(*low.error, *high.error) ? Verdict::holds : Verdict::does_not_hold;
-  return claim;
-}
-
-Claim saving_claim(const ByVariant& runs, const std::string& variant, double saving) {
-  Claim claim{.text = fmt::format("{} saves attention parameters", variant),
-              .paper = fmt::format("{:.1f}%", 100 * saving),
-              .ours = "-",
-              .verdict = Verdict::not_measured};
-  if (!runs.contains(variant) || !runs.contains("rope")) return claim;
-  const auto full = static_cast<double>(runs.at("rope")[0].attention_parameters);
-  const double found = 1 - static_cast<double>(runs.at(variant)[0].attention_parameters) / full;
-  claim.ours = fmt::format("{:.1f}%", 100 * found);
-  claim.verdict = found == saving ? Verdict::holds : Verdict::does_not_hold;
-  return claim;
+void settle(Case& each, const Decision& decision) {
+  Claim& claim = each.claim;
+  claim.verdict = decision.verdict;
+  claim.reason = fmt::format("p {} after Holm's correction", format_p(decision.adjusted_p));
+  if (claim.verdict == Verdict::undecided) claim.reason += fmt::format("; a verdict needs {} or less", kLevel);
+  if (claim.verdict == Verdict::does_not_hold) claim.reason = fmt::format("{}: {}", each.opposite, claim.reason);
+  if (claim.verdict != Verdict::holds || each.obstacle.empty()) return;
+  claim.verdict = Verdict::undecided;
+  claim.reason = each.obstacle;
 }
 
 }  // namespace
 
-std::string_view verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::holds:
-      return "holds";
-    case Verdict::within_noise:
-      return "within noise";
-    case Verdict::does_not_hold:
-      return "does not hold";
-    case Verdict::not_measured:
-      return "not measured";
+std::vector<Claim> judge_claims(const Study& study, const Margins& margins) {
+  std::vector<Case> cases = tested_cases(runs_by_variant(study), margins);
+  std::vector<Evidence> family;
+  for (const Case& each : cases) {
+    if (each.evidence) family.push_back(*each.evidence);
   }
-  return "";
+  const std::vector<Decision> decisions = decide(family);
+  std::vector<Claim> claims = judge_parameters(study);
+  std::size_t next = 0;
+  for (Case& each : cases) {
+    if (each.evidence) settle(each, decisions[next++]);
+    claims.push_back(std::move(each.claim));
+  }
+  return claims;
 }
 
-Estimate estimate(std::span<const double> values) {
-  const auto n = static_cast<double>(values.size());
-  Estimate result;
-  for (const double value : values) result.mean += value / n;
-  if (values.size() < 2) return result;
-  double squares = 0;
-  for (const double value : values) squares += std::pow(value - result.mean, 2);
-  result.error = std::sqrt(squares / (n - 1) / n);
-  return result;
+std::string format_interval(const Claim& claim) {
+  return claim.interval ? fmt::format("[{:+.4f}, {:+.4f}]", claim.interval->low, claim.interval->high) : "-";
 }
 
-Verdict above_zero(const Estimate& difference) {
-  const double noise = kErrors * difference.error.value_or(0);
-  if (difference.error && std::abs(difference.mean) <= noise) return Verdict::within_noise;
-  return difference.mean > 0 ? Verdict::holds : Verdict::does_not_hold;
-}
-
-std::vector<Claim> judge_claims(std::span<const Outcome> outcomes) {
-  ByVariant runs;
-  for (const Outcome& outcome : outcomes) runs[outcome.variant].push_back(outcome);
-  return {
-      saving_claim(runs, "crope_qk", 0.25),
-      saving_claim(runs, "crope_qkv", 0.375),
-      saving_claim(runs, "crope_all", 0.5),
-      loss_claim(runs, "crope_all", "rope", "rope is lowest"),
-      loss_claim(runs, "half_rope_all", "crope_all", "crope_all below half_rope_all"),
-      loss_claim(runs, "half_rope_qk", "crope_qk", "crope_qk below half_rope_qk"),
-      loss_claim(runs, "half_rope_qk", "crope_qkv", "crope_qkv below half_rope_qk"),
-      score_claim(runs, "hellaswag", "crope_all", "rope", "0.327 against 0.331", /*close=*/true),
-      score_claim(runs, "hellaswag", "crope_all", "half_rope_all", "0.327 against 0.320", /*close=*/false),
-      spread_claim(runs, "mmlu", "0.229 to 0.232"),
-      spread_claim(runs, "gsm8k", "0.012 to 0.015"),
-  };
+Json claims_to_json(const std::vector<Claim>& claims) {
+  Json rows = Json::array();
+  for (const Claim& claim : claims) {
+    rows.push_back({{"claim", claim.text},
+                    {"paper", claim.paper},
+                    {"ours", claim.ours},
+                    {"interval", claim.interval ? Json({claim.interval->low, claim.interval->high}) : Json(nullptr)},
+                    {"n", claim.seeds},
+                    {"p", claim.p ? Json(*claim.p) : Json(nullptr)},
+                    {"verdict", verdict_name(claim.verdict)},
+                    {"reason", claim.reason},
+                    {"paper_verdict", claim.paper_verdict}});
+  }
+  return rows;
 }
 
 }  // namespace crope::study

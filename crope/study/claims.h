@@ -1,41 +1,42 @@
-// The claims of the paper, held against outcomes of our own.
+// The claims of the paper, judged on the runs of a study (docs/claims.md).
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "crope/study/experiment.h"
+#include "crope/base/json.h"
+#include "crope/base/statistics.h"
+#include "crope/study/decision.h"
+#include "crope/study/study_data.h"
 
 namespace crope::study {
 
-enum class Verdict { holds, within_noise, does_not_hold, not_measured };
-
-std::string_view verdict_name(Verdict verdict);
+// Differences within these are too small to matter.
+struct Margins {
+  double loss = 0.0025;     // relative to the loss of rope
+  double accuracy = 0.005;  // share of items
+};
 
 struct Claim {
   std::string text;
-  std::string paper;  // its figure for it
-  std::string ours;   // with its error, where there is one
-  Verdict verdict;
+  std::string paper;  // the paper's figure
+  std::string ours;   // "-" where nothing was measured
+  std::optional<Interval> interval;
+  std::size_t seeds = 0;    // pairs of runs; 0 where the claim needs none
+  std::optional<double> p;  // before the correction for several claims
+  Verdict verdict = Verdict::not_measured;
+  std::string reason;
+  std::string paper_verdict;  // of the paper's own figures, by the same rules: "undecided: one seed; ..."
 };
 
-// A mean with its standard error. Of one value the error is not known.
-struct Estimate {
-  double mean = 0;
-  std::optional<double> error;
-};
+// All claims, always the same ones in the same order.
+std::vector<Claim> judge_claims(const Study& study, const Margins& margins = {});
 
-// Of a difference, seed by seed. REQUIRES: not empty.
-Estimate estimate(std::span<const double> values);
+// "[-0.0012, +0.0034]", "-" without an interval.
+std::string format_interval(const Claim& claim);
 
-// Whether a difference is above zero: beyond two standard errors it is, or is not; between them it is noise. Without an
-// error its sign decides.
-Verdict above_zero(const Estimate& difference);
-
-// `outcomes` are those of any variants and seeds; the n-th of a variant goes with the n-th of another. A claim about a
-// variant that is missing is not measured.
-std::vector<Claim> judge_claims(std::span<const Outcome> outcomes);
+// Array of {"claim", "paper", "ours", "interval", "n", "p", "verdict", "reason", "paper_verdict"}.
+Json claims_to_json(const std::vector<Claim>& claims);
 
 }  // namespace crope::study

@@ -9,7 +9,6 @@
 
 #include "crope/base/error.h"
 #include "crope/model/variant.h"
-#include "crope/study/study_data.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
@@ -98,14 +97,8 @@ std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::
   const bool is_set = is_variant(folder.filename().string()) && !fs::exists(folder);
   const Study study = read_study(is_set ? folder.parent_path() : folder);
   warnings.insert(warnings.end(), study.warnings.begin(), study.warnings.end());
-  std::vector<RunSet> sets;
-  for (const StudyRun& run : study.runs) {
-    if (is_set && run.variant != folder.filename()) continue;
-    if (sets.empty() || sets.back().runs.back().variant != run.variant) {
-      sets.push_back({.label = label.empty() ? run.variant : label, .runs = {}});
-    }
-    sets.back().runs.push_back(run);
-  }
+  std::vector<RunSet> sets = run_sets(study);
+  if (is_set) std::erase_if(sets, [&](const RunSet& set) { return set.label != folder.filename(); });
   if (sets.empty()) {
     throw Error(
         fmt::format("{}: no finished runs {}_<seed> there", folder.parent_path().string(), folder.filename().string()),
@@ -114,6 +107,16 @@ std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::
   if (!label.empty() && sets.size() > 1) {
     throw UsageError(fmt::format("{}: the label '{}' would name {} variants", folder.string(), label, sets.size()),
                      "give LABEL=STUDY/VARIANT");
+  }
+  if (!label.empty()) sets.front().label = label;
+  return sets;
+}
+
+std::vector<RunSet> run_sets(const Study& study) {
+  std::vector<RunSet> sets;
+  for (const StudyRun& run : study.runs) {
+    if (sets.empty() || sets.back().label != run.variant) sets.push_back({.label = run.variant, .runs = {}});
+    sets.back().runs.push_back(run);
   }
   return sets;
 }

@@ -8,7 +8,7 @@
 
 #include "crope/base/json.h"
 #include "crope/base/statistics.h"
-#include "crope/study/study_run.h"
+#include "crope/study/study_data.h"
 
 namespace crope::study {
 
@@ -22,6 +22,9 @@ struct RunSet {
 // be preceded by "LABEL=". Adds to `warnings`.
 // Throws Error if there is no such run, and UsageError for a label that would name several sets.
 std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::string>& warnings);
+
+// One set for each variant of a study.
+std::vector<RunSet> run_sets(const Study& study);
 
 // One set measured on one text.
 struct ComparisonRow {

@@ -17,11 +17,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kResultsFile = "results.json";
+constexpr const char* kItemsFile = "items.jsonl";
 
-// Whether the results are of the newest checkpoint and of these tasks.
+// Whether the results are complete, belong to the newest checkpoint and cover these tasks.
 bool is_evaluated(const Experiment& experiment) {
   const fs::path results = experiment.job.run / kResultsFile;
-  if (!fs::exists(results)) return false;
+  if (!fs::exists(results) || !fs::exists(experiment.job.run / kItemsFile)) return false;
   const fs::path checkpoint = model::resolve_model_dir(experiment.job.run);
   if (fs::last_write_time(results) < fs::last_write_time(checkpoint / "config.json")) return false;
   return eval::headlines(read_json(results), experiment.tasks).size() == experiment.tasks.size();

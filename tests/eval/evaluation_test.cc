@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
@@ -94,6 +96,23 @@ TEST_F(Evaluation, LeavesResultsAndSamples) {
     EXPECT_TRUE(fs::exists(folder_ / (std::string("out/samples_") + task + ".jsonl"))) << task;
   }
   EXPECT_FALSE(fs::exists(folder_ / "out/eval_journal.jsonl"));
+}
+
+TEST_F(Evaluation, ItemsAddUpToTheScores) {
+  options_.log_samples = false;
+  const Json results = evaluate(options_, log_)["results"];
+  const fs::path file = folder_ / "out/items.jsonl";
+  std::map<std::string, double> scores;
+  for (const BenchmarkRow& row : read_benchmark_rows(std::span(&file, 1))) {
+    const auto correct = row.fields.at("correct").get<std::string>();
+    scores[row.fields.at("task")] =
+        static_cast<double>(std::ranges::count(correct, '1')) / static_cast<double>(correct.size());
+  }
+  EXPECT_EQ(scores.size(), 4u) << "perplexity has no line";
+  EXPECT_DOUBLE_EQ(scores.at("hellaswag"), results["hellaswag"]["acc_norm,none"].get<double>());
+  EXPECT_DOUBLE_EQ(scores.at("mmlu_anatomy"), results["mmlu_anatomy"]["acc,none"].get<double>());
+  EXPECT_DOUBLE_EQ(scores.at("mmlu_virology"), results["mmlu_virology"]["acc,none"].get<double>());
+  EXPECT_DOUBLE_EQ(scores.at("gsm8k"), results["gsm8k"]["exact_match,flexible-extract"].get<double>());
 }
 
 // Every token of a text is predicted once, from what lm_eval's windows show of it.

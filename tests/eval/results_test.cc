@@ -45,6 +45,26 @@ TEST(Results, DocumentHasLmEvalsSchema) {
   EXPECT_EQ(lines[0].items, 5);
 }
 
+TEST(Results, ItemLinesHaveOneCharacterPerItem) {
+  Task hellaswag = choice_task("hellaswag", 3);
+  hellaswag.metrics = {"acc", "acc_norm"};
+  for (Item& item : hellaswag.items) item.choices = {"AAAA", "B"};  // acc_norm divides by 4 and by 1
+  Task gsm8k{.name = "gsm8k", .alias = "gsm8k", .output_type = OutputType::generate_until, .metrics = {"exact_match"}};
+  gsm8k.items.resize(2, {.doc = {}, .context = "Q", .target = "#### 4"});
+  const TaskList list{.names = {"hellaswag", "mmlu_anatomy", "gsm8k"},
+                      .tasks = {hellaswag, choice_task("mmlu_anatomy", 2), gsm8k}};
+  const std::vector<TaskOutcome> outcomes = {
+      make_outcome(list.tasks[0], {scores(-2, -1), scores(-8, -1), scores(-1, -2)}),
+      make_outcome(list.tasks[1], {scores(-2, -1), scores(-1, -2)}),
+      make_outcome(list.tasks[2], {{.text = " so 5"}, {.text = " so 4"}})};
+  EXPECT_EQ(item_lines(list, outcomes), R"({"task":"hellaswag","metric":"acc_norm","correct":"101"})"
+                                        "\n"
+                                        R"({"task":"mmlu_anatomy","metric":"acc","correct":"01"})"
+                                        "\n"
+                                        R"({"task":"gsm8k","metric":"exact_match","correct":"01"})"
+                                        "\n");
+}
+
 TEST(Results, ASingleItemHasNoError) {
   TaskList list{.names = {"mmlu_anatomy"}, .tasks = {choice_task("mmlu_anatomy", 1)}};
   const std::vector<TaskOutcome> outcomes = {make_outcome(list.tasks[0], {scores(-1, -2)})};

@@ -1,0 +1,128 @@
+#include "crope/study/parameter_claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "crope/model/variant.h"
+#include "crope/study/paper_figures.h"
+
+namespace crope::study {
+namespace {
+
+using Counts = std::map<std::string, model::ParameterCounts, std::less<>>;
+
+// One per variant: the runs of a study differ in variant and seed only.
+Counts measured_counts(const Study& study) {
+  Counts counts;
+  for (const StudyRun& run : study.runs) {
+    if (run.parameters) counts.emplace(run.variant, *run.parameters);
+  }
+  return counts;
+}
+
+Counts paper_counts() {
+  Counts counts;
+  for (const model::VariantTraits& row : model::kVariants) {
+    counts.emplace(row.name, model::count_parameters({.variant = row.variant}));
+  }
+  return counts;
+}
+
+// "39,845,888"
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(std::abs(value));
+  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3) {
+    digits.insert(static_cast<std::size_t>(place), ",");
+  }
+  return value < 0 ? "-" + digits : digits;
+}
+
+// The variants among `names` that were not counted, as a reason; empty if there are none.
+std::string missing(const Counts& counts, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    if (!counts.contains(name)) return fmt::format("no run.json of {} with its model", name);
+  }
+  return "";
+}
+
+void judge(Claim& claim, bool is_true, std::string reason) {
+  claim.verdict = is_true ? Verdict::holds : Verdict::does_not_hold;
+  claim.reason = std::move(reason);
+}
+
+Claim saving_claim(const Counts& counts, const PaperSaving& paper) {
+  Claim claim{.text = fmt::format("{} saves {}% of the attention parameters", paper.variant, 100 * paper.saving),
+              .paper = fmt::format("{}%", 100 * paper.saving),
+              .ours = "-",
+              .reason = missing(counts, {"rope", paper.variant})};
+  if (!claim.reason.empty()) return claim;
+  const std::int64_t full = counts.find("rope")->second.attention;
+  const std::int64_t left = counts.find(paper.variant)->second.attention;
+  const double saving = static_cast<double>(full - left) / static_cast<double>(full);
+  claim.ours = fmt::format("{:.4g}%", 100 * saving);
+  // The paper's shares are multiples of 1/8: exact in integers.
+  judge(claim, 8 * (full - left) == std::llround(8 * paper.saving) * full,
+        fmt::format("{} of {} parameters, counted exactly", grouped(left), grouped(full)));
+  return claim;
+}
+
+Claim match_claim(const Counts& counts, std::string_view one, std::string_view other) {
+  Claim claim{.text = fmt::format("{} and {} have the same number of parameters without norm gains", one, other),
+              .paper = "equal",
+              .ours = "-",
+              .reason = missing(counts, {one, other})};
+  if (!claim.reason.empty()) return claim;
+  const model::ParameterCounts &a = counts.find(one)->second, &b = counts.find(other)->second;
+  const std::int64_t difference = (a.total() - a.norm) - (b.total() - b.norm);
+  claim.ours = difference == 0 ? fmt::format("{} each", grouped(a.total() - a.norm))
+                               : fmt::format("they differ by {}", grouped(difference));
+  const std::int64_t gains = a.norm - b.norm;
+  judge(claim, difference == 0,
+        gains == 0 ? "counted exactly; norm gains are equal too"
+                   : fmt::format("counted exactly; {} has {} norm gains more", gains > 0 ? one : other,
+                                 grouped(std::abs(gains))));
+  return claim;
+}
+
+Claim fixed_claim(const Counts& counts) {
+  Claim claim{.text = "embedding and feed-forward parameters are the same in all variants",
+              .paper = "equal",
+              .ours = "-",
+              .reason = "fewer than two variants"};
+  if (counts.size() < 2) return claim;
+  std::set<std::int64_t> embedding, feed_forward;
+  for (const auto& [variant, count] : counts) {
+    embedding.insert(count.embedding);
+    feed_forward.insert(count.feed_forward);
+  }
+  claim.ours = fmt::format("{} and {}", grouped(*embedding.begin()), grouped(*feed_forward.begin()));
+  judge(claim, embedding.size() == 1 && feed_forward.size() == 1,
+        fmt::format("counted exactly in {} variants", counts.size()));
+  return claim;
+}
+
+std::vector<Claim> judge_counts(const Counts& counts) {
+  std::vector<Claim> claims;
+  for (const PaperSaving& saving : kPaperSavings) claims.push_back(saving_claim(counts, saving));
+  claims.push_back(match_claim(counts, "crope_qk", "half_rope_qk"));
+  claims.push_back(match_claim(counts, "crope_all", "half_rope_all"));
+  claims.push_back(fixed_claim(counts));
+  return claims;
+}
+
+}  // namespace
+
+std::vector<Claim> judge_parameters(const Study& study) {
+  std::vector<Claim> claims = judge_counts(measured_counts(study));
+  const std::vector<Claim> of_paper = judge_counts(paper_counts());
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    claims[i].paper_verdict = fmt::format("{}: {}", verdict_name(of_paper[i].verdict), of_paper[i].reason);
+  }
+  return claims;
+}
+
+}  // namespace crope::study

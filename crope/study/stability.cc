@@ -1,0 +1,73 @@
+#include "crope/study/stability.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace crope::study {
+namespace {
+
+// The finite values among `steps`; an even number of them takes the upper of the two in the middle.
+template <typename Value>
+std::optional<double> median(std::span<const StepRecord> steps, const Value& value) {
+  std::vector<double> values;
+  for (const StepRecord& step : steps) {
+    const std::optional<double> each = value(step);
+    if (each && std::isfinite(*each)) values.push_back(*each);
+  }
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+std::optional<double> median_loss(std::span<const StepRecord> steps) {
+  return median(steps, [](const StepRecord& step) { return std::optional(step.loss); });
+}
+
+// What is wrong with a step, in words; empty if nothing is. `before` is a full window, or empty.
+std::string problem_at(const StepRecord& step, std::span<const StepRecord> before) {
+  if (!std::isfinite(step.loss)) return "the loss is not finite";
+  if (step.grad_norm && !std::isfinite(*step.grad_norm)) return "the gradient norm is not finite";
+  const auto loss = median_loss(before);
+  if (loss && step.loss > *loss + kLossJump) return fmt::format("loss {:.3f}, median {:.3f}", step.loss, *loss);
+  const auto norm = median(before, [](const StepRecord& each) { return each.grad_norm; });
+  if (norm && step.grad_norm && *step.grad_norm > kNormJump * *norm) {
+    return fmt::format("gradient norm {:.3g}, median {:.3g}", *step.grad_norm, *norm);
+  }
+  return "";
+}
+
+}  // namespace
+
+Stability check_stability(const StudyRun& run) {
+  Stability result;
+  const auto report = [&](const std::string& problem) {
+    if (result.is_stable) result.problem = fmt::format("{}, {}", run.name, problem);
+    result.is_stable = false;
+  };
+  const std::span<const StepRecord> steps = run.steps;
+  std::optional<double> lowest;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].step <= run.warmup_steps) continue;
+    const bool has_window = i >= kStabilityWindow;
+    const auto before = has_window ? steps.subspan(i - kStabilityWindow, kStabilityWindow) : steps.first(0);
+    const std::string problem = problem_at(steps[i], before);
+    if (!problem.empty()) report(fmt::format("step {}: {}", steps[i].step, problem));
+    if (!has_window) continue;
+    ++result.steps_checked;
+    if (const auto loss = median_loss(before)) lowest = std::min(lowest.value_or(*loss), *loss);
+  }
+  if (result.steps_checked == 0) return result;
+  const auto end = median_loss(steps.last(kStabilityWindow));
+  if (end && lowest && *end > *lowest + kLossJump) {
+    report(fmt::format("end: median loss {:.3f}, lowest {:.3f}", *end, *lowest));
+  }
+  return result;
+}
+
+}  // namespace crope::study
