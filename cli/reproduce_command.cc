@@ -84,7 +84,7 @@ void declare_reproduce(Flags& flags) {
   flags.require("--out");
   flags.option("--data", values->data, "Data directory to train on, instead of the small world");
   flags.option("--benchmarks", values->benchmarks, "Folder with hellaswag/, mmlu/ and gsm8k/");
-  flags.option("--seeds", values->seeds, "Runs of each variant");
+  flags.option("--seeds", values->seeds, "Runs per variant; a verdict on losses or scores needs at least 2");
   flags.option("--threads", values->threads, "0 takes all processors");
   flags.option("--launch", values->launch,
                "Start each run as several ranks: \"torchrun --nproc-per-node 8 --no-python\"");
