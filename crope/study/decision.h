@@ -27,10 +27,10 @@ struct Difference {
   double degrees() const { return static_cast<double>(seeds) - 1; }
 };
 
-// Of one value per seed.
+// The mean of one value per seed, with its standard error over seeds.
 Difference seed_difference(std::span<const double> values);
 
-// What a test found, before the correction for several claims.
+// The result of a test, before the correction for several claims.
 struct Evidence {
   double estimate = 0;
   Interval interval;

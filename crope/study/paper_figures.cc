@@ -8,7 +8,7 @@
 namespace crope::study {
 namespace {
 
-// Of a score on `items` independent items.
+// Standard error of a score on `items` independent items.
 double standard_error(double score, std::int64_t items) {
   return std::sqrt(score * (1 - score) / static_cast<double>(items));
 }

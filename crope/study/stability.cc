@@ -29,7 +29,7 @@ std::optional<double> median_loss(std::span<const StepRecord> steps) {
   return median(steps, [](const StepRecord& step) { return std::optional(step.loss); });
 }
 
-// What is wrong with a step, in words; empty if nothing is. `before` is a full window, or empty.
+// Describes what is wrong with a step; empty if nothing is. `before` is a full window, or empty.
 std::string problem_at(const StepRecord& step, std::span<const StepRecord> before) {
   if (!std::isfinite(step.loss)) return "the loss is not finite";
   if (step.grad_norm && !std::isfinite(*step.grad_norm)) return "the gradient norm is not finite";

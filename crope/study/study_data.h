@@ -15,7 +15,7 @@ struct Study {
 };
 
 // Reads every folder <variant>_<seed>/ below `dir`; other folders are ignored. Unfinished runs are skipped with a
-// warning, and so are differences between builds reported.
+// warning. Different builds, and seeds with identical losses, are reported as warnings.
 // Throws Error if there is no run, if two folders are one seed of a variant, or if runs differ in their data or in any
 // setting other than variant and seed that changes the result.
 Study read_study(const std::filesystem::path& dir);

@@ -74,9 +74,14 @@ void take_record(const fs::path& path, StudyRun& run) {
   }
 }
 
-// Whether the line has anything that is understood.
-bool take_metrics_line(const Json& line, StudyRun& run) {
-  if (!line.is_object()) return false;
+// False if the line is not an object with a step.
+bool take_metrics_line(std::string_view text, const std::string& origin, StudyRun& run) {
+  Json line;
+  try {
+    line = parse_json(text, origin);
+  } catch (const Error&) {
+    return false;
+  }
   const auto step = integer_at(line, "step");
   if (!step) return false;
   run.last_step = std::max(run.last_step, *step);
@@ -100,8 +105,7 @@ void take_metrics(const fs::path& path, StudyRun& run) {
   std::uint64_t damaged = 0, first = 0;
   while (const auto line = lines.next()) {
     if (line->empty()) continue;
-    const Json json = Json::parse(*line, nullptr, /*allow_exceptions=*/false);
-    if (!take_metrics_line(json, run) && damaged++ == 0) first = lines.line_number();
+    if (!take_metrics_line(*line, path.string(), run) && damaged++ == 0) first = lines.line_number();
   }
   if (damaged > 0) {
     run.warnings.push_back(fmt::format("{}: skipped {} damaged line{} of metrics.jsonl, the first is line {}", run.name,

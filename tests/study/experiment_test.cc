@@ -46,6 +46,10 @@ TEST(Experiment, TrainsAndEvaluatesOnce) {
   const auto again = run_experiment(experiment, log);
   EXPECT_EQ(fs::last_write_time(folder / "run/results.json"), time) << "evaluated twice";
   EXPECT_EQ(*again->loss, *outcome->loss);
+
+  fs::remove(folder / "run/items.jsonl");  // as an older build leaves a run
+  run_experiment(experiment, log);
+  EXPECT_TRUE(fs::exists(folder / "run/items.jsonl"));
 }
 
 }  // namespace

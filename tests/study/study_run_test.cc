@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "crope/base/error.h"
 #include "tests/study/synthetic_study.h"
@@ -130,6 +131,25 @@ TEST_F(StudyRunFiles, DamagedItemsAreErrorsWithTheirLine) {
   EXPECT_NE(message().find("appears twice"), std::string::npos) << message();
   write_file(dir_ / "items.jsonl", "{\"task\":\"gsm8k\",\"corr");
   EXPECT_THROW(read(), Error);
+}
+
+// Whatever a file has lost, the answer is a run or an Error.
+TEST_F(StudyRunFiles, CutAnywhereNeverCrash) {
+  write_file(dir_ / "items.jsonl", "{\"task\":\"hellaswag\",\"metric\":\"acc_norm\",\"correct\":\"0111\"}\n");
+  write_json(dir_ / "results.json",
+             {{"results", {{"hellaswag", {{"acc_norm,none", 0.75}, {"acc_norm_stderr,none", 0.2}}}}}});
+  for (const char* name : {"run.json", "metrics.jsonl", "items.jsonl", "results.json"}) {
+    const std::string whole = read_file(dir_ / name);
+    for (std::size_t size = 0; size < whole.size(); size += 3) {
+      std::ofstream(dir_ / name, std::ios::binary) << whole.substr(0, size);
+      try {
+        read();
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+      }
+    }
+    write_file(dir_ / name, whole);
+  }
 }
 
 }  // namespace
