@@ -15,6 +15,8 @@ constexpr int kTitle = 36, kRow = 34, kTics = 26, kLine = 20;  // heights in pix
 constexpr int kTextGap = 14;
 constexpr double kMarker = 5.5, kDot = 2.6;  // radii in pixels
 constexpr double kRoom = 0.08;               // of the axis, free at both ends
+constexpr double kRounding = 1e-6;           // values closer than this are one point on the axis
+constexpr double kLeastRoom = 0.01;          // around a single point
 constexpr double kMostWidening = 1.6;        // of the axis, to show the reference
 constexpr double kSampleOffset = 0.3;        // of a row, below its middle
 constexpr double kSampleTransparency = 0.5;
@@ -48,9 +50,10 @@ Extent axis_of(const IntervalChart& chart) {
   if (chart.reference && !values.empty()) {
     Extent wider = values;
     wider.take(*chart.reference);
-    if (chart.shows_reference || wider.size() <= kMostWidening * values.size()) return wider.padded(kRoom);
+    if (chart.shows_reference || wider.size() <= kMostWidening * values.size()) values = wider;
   }
-  return values.padded(kRoom);
+  const bool is_point = !values.empty() && values.size() < kRounding;
+  return is_point ? Extent(values.low - kLeastRoom, values.high + kLeastRoom) : values.padded(kRoom);
 }
 
 IntervalLayout interval_layout(const IntervalChart& chart) {

@@ -108,8 +108,8 @@ Section parameter_section(const std::vector<report::ParameterBar>& bars, const f
   if (bars.empty()) return section;
   section.blocks.emplace_back(report::FigureRow{
       {report::draw(report::parameter_bars(bars), dir)},
-      "Parameters of each variant (Figure param_counts), to scale. Attention differs, and with it the "
-      "gains of the query and key norms, which are too few to be seen.",
+      "Parameters of each variant (Figure param_counts), to scale. Attention differs between variants, and so do the "
+      "gains of the query and key norms; the legend says how many gains there are.",
       kWideFigure});
   section.blocks.emplace_back(parameter_table(bars));
   return section;
@@ -224,7 +224,14 @@ fs::path write_report(const std::vector<fs::path>& paths, const fs::path& out, c
   sections.push_back(parameter_section(bars, out));
   append(sections, throughput_section(groups, out));
   const std::vector<NamedAnalysis> analyses = analyze_groups(groups, log);
-  if (!analyses.empty()) sections.push_back(function_space_section(analyses, out));
+  if (!analyses.empty()) {
+    Section section = function_space_section(analyses, out);
+    if (most_seeds(groups) > 1) {
+      section.blocks.insert(section.blocks.begin(),
+                            report::Prose{"Weights of each variant's first seed that has a checkpoint."});
+    }
+    sections.push_back(std::move(section));
+  }
   sections.push_back(plane_section(out));
   if (options.examples) {
     const Examples examples = make_examples({.train = options.trained_examples}, log);

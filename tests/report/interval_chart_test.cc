@@ -38,6 +38,15 @@ TEST(IntervalChart, AReferenceNearbyIsALine) {
   EXPECT_TRUE(contains(interval_chart(chart), "dt (2,3)"));
 }
 
+TEST(IntervalChart, EqualValuesHaveAReadableAxis) {
+  IntervalChart chart{.name = "zero", .rows = {{.label = "a", .value = 0, .margin = 1e-17}}};
+  EXPECT_TRUE(contains(interval_chart(chart), "set xrange [-0.01:0.01]"));
+  chart.rows[0].value = 0.02;
+  chart.reference = 0;
+  chart.shows_reference = true;
+  EXPECT_TRUE(contains(interval_chart(chart), "dt (2,3)"));
+}
+
 TEST(IntervalChart, SaysInWordsWhatItShows) {
   EXPECT_EQ(interval_chart(two_rows()).alt, "Scores: rope 0.331 ± 0.004; crope_all ;");
 }
