@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace crope::study {
@@ -10,24 +11,26 @@ namespace {
 
 using report::RunData;
 
-// Settings that change how a run is carried out, not what comes out of it; the seed; and what a variant implies.
-constexpr std::array kIgnoredSettings = {"seed",          "threads",          "micro_batch_size", "recompute",
-                                         "device",        "checkpoint_every", "keep_checkpoints", "validate_every",
-                                         "sample_tokens", "variant",          "head_dim"};
+// Settings that change how a run is carried out, not what comes out of it, and those that a study varies.
+constexpr std::array kIgnoredSettings = {
+    "threads",          "micro_batch_size", "recompute",     "device",  "checkpoint_every",
+    "keep_checkpoints", "validate_every",   "sample_tokens", "variant", "seed"};
 
-Json without_ignored(const Json& settings) {
-  Json kept = settings;
-  if (!kept.is_object()) return kept;
-  for (const char* key : kIgnoredSettings) kept.erase(key);
-  return kept;
+Json without_ignored(Json settings) {
+  if (!settings.is_object()) return settings;
+  for (const char* key : kIgnoredSettings) settings.erase(key);
+  for (Json& value : settings) {
+    if (value.is_object()) value.erase("seed");  // of the initial weights
+  }
+  return settings;
 }
 
-std::string settings_of(const RunData& run) {
+std::string shared_settings(const RunData& run) {
   const auto part = [&](const char* key) {
     return run.run.is_object() && run.run.contains(key) ? run.run[key] : Json(nullptr);
   };
   const Json data = part("data");
-  return Json({without_ignored(run.model), without_ignored(part("train")),
+  return Json({without_ignored(run.model), without_ignored(part("train")), part("init_from"),
                data.is_object() && data.contains("fingerprint") ? data["fingerprint"] : Json(nullptr)})
       .dump();
 }
@@ -68,7 +71,7 @@ void name_groups(std::vector<SeedGroup>& groups) {
 std::vector<SeedGroup> group_by_seed(std::vector<RunData>& runs) {
   std::vector<SeedGroup> groups;
   for (const RunData& run : runs) {
-    const std::string settings = settings_of(run);
+    const std::string settings = shared_settings(run);
     const auto takes = [&](const SeedGroup& group) {
       const auto has_seed = [&](const RunData* other) { return other->seed == run.seed; };
       return run.seed && group.runs.front()->seed && group.variant == run.variant && group.settings == settings &&

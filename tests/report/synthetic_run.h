@@ -25,11 +25,13 @@ struct SyntheticRun {
 
 inline std::filesystem::path make_run(const std::filesystem::path& dir, const SyntheticRun& run) {
   std::filesystem::create_directories(dir);
-  const Json model = {{"vocab_size", 512}, {"num_layers", 2},   {"num_heads", 2},
-                      {"d_model", 32},     {"d_ff", 32},        {"rope_theta", 5000.0},
-                      {"norm_eps", 1e-6},  {"max_seq_len", 64}, {"variant", run.variant}};
+  Json model = {{"vocab_size", 512},    {"num_layers", 2},  {"num_heads", 2},    {"d_model", 32},         {"d_ff", 32},
+                {"rope_theta", 5000.0}, {"norm_eps", 1e-6}, {"max_seq_len", 64}, {"variant", run.variant}};
   Json train = {{"steps", run.steps}, {"batch_size", 8}, {"seq_len", 64}, {"lr", 2e-3}};
-  if (run.seed) train["seed"] = *run.seed;
+  if (run.seed) {
+    train["seed"] = *run.seed;
+    model["init"] = {{"embedding_std", 0.02}, {"seed", *run.seed}};
+  }
   write_json(dir / "run.json", {{"model", model},
                                 {"train", train},
                                 {"version", "0.1.0"},

@@ -12,7 +12,7 @@ namespace {
 using report::RunData;
 using Row = std::vector<std::string>;
 
-struct Study {
+struct TwoVariants {
   test::TemporaryFolder folder;
   std::vector<RunData> runs =
       report::read_runs(expand_runs({test::make_study(folder / "study", {"rope", "crope_all"}, 3)}));
@@ -20,7 +20,7 @@ struct Study {
 };
 
 TEST(ReportTables, OneRowPerVariantAndOnePerRun) {
-  const Study study;
+  const TwoVariants study;
   const report::Table variants = variant_table(study.groups, {});
   EXPECT_EQ(variants.columns, (Row{"variant", "seeds", "parameters", "steps", "tokens", "training loss",
                                    "validation loss", "hellaswag", "mmlu", "gsm8k", "tokens/s"}));
@@ -45,7 +45,7 @@ TEST(ReportTables, SingleRunsHaveNoColumnOfSeeds) {
 }
 
 TEST(ReportTables, TheConfigurationStandsOncePerVariant) {
-  const Study study;
+  const TwoVariants study;
   const report::Section section = configuration_section(study.groups);
   ASSERT_EQ(section.blocks.size(), 4u);  // commands, a sentence, two files
   const auto& commands = std::get<report::Listing>(section.blocks[0]);
