@@ -19,6 +19,7 @@ struct ReportFlags {
   std::string title;
   bool skip_examples = false;
   bool trained_examples = false;
+  bool figures_only = false;
   int threads = 0;
   bool json = false;
 };
@@ -28,31 +29,34 @@ void run(const ReportFlags& flags) {
   at::set_num_threads(resolve_thread_count(flags.threads));
   const std::vector<std::filesystem::path> runs(flags.runs.begin(), flags.runs.end());
   const std::filesystem::path out = flags.out.empty() ? runs.front() / "report" : std::filesystem::path(flags.out);
-  study::ReportOptions options{.examples = !flags.skip_examples, .trained_examples = flags.trained_examples};
+  study::ReportOptions options{
+      .examples = !flags.skip_examples, .trained_examples = flags.trained_examples, .figures_only = flags.figures_only};
   if (!flags.title.empty()) options.title = flags.title;
-  const std::filesystem::path page = study::write_report(runs, out, options, log);
+  const std::filesystem::path written = study::write_report(runs, out, options, log);
   if (flags.json) {
-    fmt::print("{}\n", Json({{"page", page.string()}, {"runs", flags.runs}}).dump());
+    const Json page = flags.figures_only ? Json(nullptr) : Json(written.string());
+    fmt::print("{}\n", Json({{"page", page}, {"folder", out.string()}, {"runs", flags.runs}}).dump());
   } else {
-    fmt::print("wrote {}\n", page.string());
+    fmt::print("wrote {}\n", written.string());
   }
 }
 
 void declare_report(Flags& flags) {
   const auto values = std::make_shared<ReportFlags>();
-  flags.positional("runs", values->runs, "Run directories");
-  flags.option("--out", values->out, "Folder of the report (default: report/ in the first run)");
+  flags.positional("runs", values->runs, "Run directories, or study folders that hold runs <variant>_<seed>/");
+  flags.option("--out", values->out, "Output folder (default: report/ in the first run or study)");
   flags.option("--title", values->title, "Title of the page");
-  flags.option("--skip-examples", values->skip_examples, "Without the illustrative heads");
-  flags.option("--trained-examples", values->trained_examples, "Also train the illustrative layers: about a minute");
+  flags.option("--figures-only", values->figures_only, "Write the SVG and PNG files without index.html");
+  flags.option("--skip-examples", values->skip_examples, "Omit the illustrative heads");
+  flags.option("--trained-examples", values->trained_examples, "Also train the illustrative layers (about a minute)");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
-  flags.option("--json", values->json, "Print one JSON object: page, runs");
+  flags.option("--json", values->json, "Print one JSON object: page (null with --figures-only), folder, runs");
   flags.run([values] { run(*values); });
 }
 
 }  // namespace
 
-const Command kReportCommand = {"report", "One page with the figures and tables of runs",
-                                "crope report out/rope out/crope_all --out out/report", declare_report};
+const Command kReportCommand = {"report", "One page with the figures and tables of runs, averaged over seeds",
+                                "crope report out/study --out out/report", declare_report};
 
 }  // namespace crope::cli

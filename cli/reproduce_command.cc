@@ -134,7 +134,7 @@ void declare_reproduce(Flags& flags) {
   flags.option("--validate-also", values->validate_also,
                "NAME=DIR or NAME=FILE: also validate on another text at the last step; may be repeated");
   flags.option("--benchmarks", values->benchmarks, "Folder with hellaswag/, mmlu/ and gsm8k/");
-  flags.option("--seeds", values->seeds, "Runs per variant (0: 1 for smoke, 5 for small, 3 for paper)");
+  flags.option("--seeds", values->seeds, "Runs per variant (0: 1 for smoke, 5 for small, 3 for paper); a verdict needs at least 2");
   flags.option("--jobs", values->jobs,
                "Number of runs side by side, one thread each (0: one at a time with all threads)");
   flags.option("--only", values->only,

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kPngScale = 2;
-constexpr int kFontSize = 14;
+constexpr int kFontSize = 14;  // pixels to the SVG terminal; the PNG terminal counts in points
+constexpr double kPointsPerPixel = 0.75;
 constexpr std::string_view kFontCss = "text,tspan{font-family:'Helvetica Neue',Helvetica,Arial,sans-serif}";
 
 // A folder that goes with the object.
@@ -68,10 +69,11 @@ std::string script_of(const Figure& figure, const ScratchFolder& folder) {
   return fmt::format(
       "set terminal svg noenhanced size {0},{1} dynamic font 'sans-serif,{2}' name '{3}' dashlength 1.0\n"
       "set output {4}\n{5}\nunset multiplot\nset output\nreset session\n"
-      "set terminal pngcairo noenhanced size {6},{7} font 'sans,{8}' fontscale 1.0 linewidth {9} dashlength 1.0\n"
+      "set terminal pngcairo noenhanced size {6},{7} font 'sans,{2}' fontscale {8} linewidth {9} pointscale {9} "
+      "dashlength 1.0\n"
       "set output {10}\n{5}\nunset multiplot\nset output\n",
       figure.width, figure.height, kFontSize, figure.name, gnuplot_text((folder / "figure.svg").string()), body,
-      kPngScale * figure.width, kPngScale * figure.height, kPngScale * kFontSize * 3 / 4, kPngScale,
+      kPngScale * figure.width, kPngScale * figure.height, kPngScale * kPointsPerPixel, kPngScale,
       gnuplot_text((folder / "figure.png").string()));
 }
 
@@ -110,6 +112,10 @@ std::string page_svg(const Figure& figure, const std::string& file) {
       svg.insert(at, figure.name + "_");
       at += figure.name.size() + 1 + std::strlen(shape);
     }
+  }
+  if (figure.soft_edges) {
+    constexpr std::string_view kCrisp = " shape-rendering='crispEdges'";
+    for (std::size_t at = svg.find(kCrisp); at != svg.npos; at = svg.find(kCrisp, at)) svg.erase(at, kCrisp.size());
   }
   std::string alt;
   for (const char c : figure.alt)

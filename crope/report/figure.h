@@ -16,6 +16,8 @@ struct Figure {
   int height;
   std::string commands;  // everything but terminal and output
   std::string alt;       // what is to be seen, in words
+  // Filled shapes have soft edges. Without, neighbours show no seam, but round shapes are ragged.
+  bool soft_edges = false;
 };
 
 struct DrawnFigure {

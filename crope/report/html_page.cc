@@ -78,6 +78,11 @@ std::string inline_html(std::string_view text) {
   return in_code ? html + "</code>" : html;
 }
 
+std::string folded(const std::string& summary, const std::string& html) {
+  if (summary.empty()) return html;
+  return "<details><summary>" + inline_html(summary) + "</summary>" + html + "</details>\n";
+}
+
 std::string block_html(const Prose& prose) {
   std::string html;
   std::string_view rest = prose.text;
@@ -122,13 +127,12 @@ std::string block_html(const Table& table) {
   }
   html += "</tbody></table></div>\n";
   // Outside of what scrolls sideways, so that it is read in full on a narrow screen.
-  return table.caption.empty() ? html : html + "<p class=\"caption\">" + inline_html(table.caption) + "</p>\n";
+  if (!table.caption.empty()) html += "<p class=\"caption\">" + inline_html(table.caption) + "</p>\n";
+  return folded(table.summary, html);
 }
 
 std::string block_html(const Listing& listing) {
-  const std::string text = "<pre>" + escape_html(listing.text) + "</pre>\n";
-  if (listing.summary.empty()) return text;
-  return "<details><summary>" + inline_html(listing.summary) + "</summary>" + text + "</details>\n";
+  return folded(listing.summary, "<pre>" + escape_html(listing.text) + "</pre>\n");
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  // cells that look like numbers are set to the right
   std::string caption;
+  std::string summary = {};  // folded away behind it unless empty
 };
 
 // Shown as it is, to be copied; folded away behind `summary` unless that is empty.

@@ -1,4 +1,4 @@
-// Curves over one axis, with a part of them enlarged in a corner where asked for.
+// Curves over one axis, with bands around them and an enlarged part in a corner where wanted.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,24 @@ namespace crope::report {
 
 using Points = std::vector<std::pair<double, double>>;
 
+// What lies between `low` and `high` at x is shaded.
+struct BandPoint {
+  double x, low, high;
+
+  bool operator==(const BandPoint&) const = default;
+};
+using Band = std::vector<BandPoint>;
+
 struct Series {
   std::string label;  // empty: not in the legend
   Points points;
   Color color = Color::ink;
   Dash dash = Dash::solid;
   bool marked = false;  // a dot at every point
+  Band band = {};       // behind the line, in its colour
 };
 
+// Drawn above the curves in the upper right corner; each labelled curve has its name at its right end.
 struct Inset {
   std::string title;
   std::vector<Series> series;
@@ -33,12 +43,15 @@ struct LineChart {
   bool log_x = false;  // to base 2
   std::optional<std::pair<double, double>> y_range;
   std::optional<double> reference;  // a dotted level
-  std::optional<Inset> inset;       // in the upper right corner
+  std::optional<Inset> inset;
   bool legend = true;
   int width = 450, height = 400;
 };
 
 Figure line_chart(const LineChart& chart);
+
+// An inset with its tics covers what is right of the first and above the second of these shares of the plotting area.
+inline constexpr double kInsetLeft = 0.25, kInsetBottom = 0.36;
 
 // Means over at most `count` bins of neighbouring points: what a figure can show of a long run.
 Points thinned(const Points& points, std::size_t count);

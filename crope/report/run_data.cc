@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -41,6 +42,20 @@ std::string string_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// The seed in run.json, or else in a folder's name <variant>_<seed>.
+std::optional<std::int64_t> seed_of(const RunData& run) {
+  if (run.run.is_object() && run.run.contains("train")) {
+    const auto seed = number_at(run.run["train"], "seed");
+    if (seed) return static_cast<std::int64_t>(*seed);
+  }
+  const std::string name = folder_name(run.dir), prefix = run.variant + "_";
+  if (run.variant.empty() || !name.starts_with(prefix)) return std::nullopt;
+  std::int64_t seed = 0;
+  const char *begin = name.data() + prefix.size(), *end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(begin, end, seed);
+  return error == std::errc() && stop == end ? std::optional(seed) : std::nullopt;
+}
+
 void take_line(const Json& line, RunData& run) {
   const auto step = number_at(line, "step");
   if (!step) return;
@@ -73,6 +88,10 @@ void read_metrics(const fs::path& path, RunData& run) {
 
 }  // namespace
 
+std::string folder_name(const fs::path& dir) {
+  return (dir.has_filename() ? dir : dir.parent_path()).filename().string();
+}
+
 RunData read_run(const fs::path& dir) {
   if (!fs::is_directory(dir)) {
     throw Error(fmt::format("{} is not a folder", dir.string()),
@@ -97,9 +116,8 @@ RunData read_run(const fs::path& dir) {
     run.notes.push_back("metrics.jsonl has no validation losses");
   if (run.results.is_null()) run.notes.push_back("there is no results.json: 'crope eval' makes one");
   run.variant = string_at(run.model, "variant");
-  // A path like "out/rope/" has an empty last part.
-  const fs::path name = dir.has_filename() ? dir.filename() : dir.parent_path().filename();
-  run.label = run.variant.empty() ? name.string() : run.variant;
+  run.seed = seed_of(run);
+  run.label = run.variant.empty() ? folder_name(dir) : run.variant;
   return run;
 }
 
@@ -113,8 +131,7 @@ std::vector<RunData> read_runs(const std::vector<fs::path>& dirs) {
   std::map<std::string, int> names;
   for (RunData& run : runs) {
     if (count[run.label] == 1) continue;
-    const std::string name =
-        run.dir.has_filename() ? run.dir.filename().string() : run.dir.parent_path().filename().string();
+    const std::string name = folder_name(run.dir);
     const int number = ++names[name];
     run.label = number == 1 ? name : fmt::format("{} ({})", name, number);
   }

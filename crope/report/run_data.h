@@ -14,11 +14,12 @@ namespace crope::report {
 
 struct RunData {
   std::filesystem::path dir;
-  std::string label;    // the variant, or the folder where several runs have the same
-  std::string variant;  // "" where nothing says
-  Json run;             // run.json, null without one
-  Json model;           // the model's configuration, from run.json or the newest checkpoint; null without either
-  Points train_loss;    // over steps
+  std::string label;                 // the variant, or the folder where several runs have the same
+  std::string variant;               // "" where nothing says
+  std::optional<std::int64_t> seed;  // from run.json, or from a folder named <variant>_<seed>
+  Json run;                          // run.json, null without one
+  Json model;         // the model's configuration, from run.json or the newest checkpoint; null without either
+  Points train_loss;  // over steps
   Points val_loss;
   std::vector<double> tokens_per_second;  // of each step
   double elapsed_seconds = 0;
@@ -26,6 +27,9 @@ struct RunData {
   Json results;                    // results.json, null without one
   std::vector<std::string> notes;  // what is missing or damaged, in words
 };
+
+// The folder's own name, also of a path like "out/rope/".
+std::string folder_name(const std::filesystem::path& dir);
 
 // Throws Error if `dir` is not a folder with any of these files in it. Damaged lines are left out and noted.
 RunData read_run(const std::filesystem::path& dir);

@@ -4,92 +4,77 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "crope/base/progress.h"
+#include "crope/report/axis.h"
 #include "crope/report/bar_chart.h"
+#include "crope/report/interval_chart.h"
 #include "crope/report/matrix_picture.h"
 
 namespace crope::report {
 namespace {
 
-constexpr double kInsetSteps = 200;
 constexpr double kFirstShare = 0.03;
-constexpr double kInsetFrom = 0.3;    // of the steps; its labels begin there
-constexpr double kBelowInset = 0.36;  // of the height is free below it
-constexpr std::size_t kMostPoints = 400;
-constexpr std::size_t kMostLegendEntries = 9;
+constexpr std::size_t kFewestInsetPoints = 3;
+constexpr std::size_t kMostMarks = 30;
+constexpr int kDifferenceWidth = 700;
 
-Dash dash_of(const RunData& run) {
-  return variant_style(run.variant).dashed ? Dash::dashed : Dash::solid;
+Series series_of(const LossCurve& curve, const Points& points, const Band& range) {
+  const VariantStyle style = variant_style(curve.variant);
+  return {.label = curve.label,
+          .points = points,
+          .color = style.color,
+          .dash = style.dashed ? Dash::dashed : Dash::solid,
+          .marked = points.size() <= kMostMarks,
+          .band = range};
 }
 
-using LossOf = Points RunData::*;
-
-// Of many runs only the first of each variant is in the legend.
-std::vector<Series> loss_series(const std::vector<RunData>& runs, LossOf loss, double from, std::size_t window) {
-  std::vector<Series> series;
-  std::set<std::string> named;
-  for (const RunData& run : runs) {
-    Points points;
-    for (const auto& point : smoothed(run.*loss, window)) {
-      if (point.first >= from) points.push_back(point);
-    }
-    if (points.empty()) continue;
-    const bool many = runs.size() > kMostLegendEntries;
-    const std::string& name = many ? run.variant : run.label;
-    const bool is_new = named.insert(name).second;
-    series.push_back({.label = many && !is_new ? "" : name,
-                      .points = thinned(points, kMostPoints),
-                      .color = variant_style(run.variant).color,
-                      .dash = dash_of(run),
-                      .marked = points.size() <= 12});
+// The first steps fall so far that nothing else would be seen: the axis begins where they end. An inset has room above
+// the curves.
+std::optional<std::pair<double, double>> loss_range(const std::vector<Series>& series, bool has_inset) {
+  Extent steps, shown, below_inset;
+  for (const Series& each : series) {
+    for (const auto& point : each.points) steps.take(point.first);
   }
-  return series;
-}
-
-double last_step(const std::vector<RunData>& runs, LossOf loss) {
-  double last = 0;
-  for (const RunData& run : runs) {
-    if (!(run.*loss).empty()) last = std::max(last, (run.*loss).back().first);
-  }
-  return last;
-}
-
-// A window that takes the noise of single batches and leaves the shape: one in fifty steps, at most 50.
-std::size_t smoothing_window(double steps) {
-  return static_cast<std::size_t>(std::clamp(steps / 50, 1.0, 50.0));
-}
-
-Figure loss_figure(const std::vector<RunData>& runs, LossOf loss, const char* name, const char* title, bool smooth) {
-  const double last = last_step(runs, loss);
-  const bool is_long = last >= 2 * kInsetSteps;
-  const double from = is_long ? last - kInsetSteps : 0.75 * last;
-  const std::size_t window = smooth ? smoothing_window(last) : 1;
-  LineChart chart{.name = name,
-                  .title = title,
-                  .x_label = "step",
-                  .y_label = "loss (nats per token)",
-                  .series = loss_series(runs, loss, 0, smooth ? std::max<std::size_t>(1, window / 5) : 1)};
-  // The first steps fall so far that nothing else would be seen: the axis begins where they end.
-  double low = INFINITY, high = -INFINITY, below_inset = -INFINITY;
-  for (const Series& each : chart.series) {
-    for (const auto& [step, value] : each.points) {
-      if (step < kFirstShare * last) continue;
-      low = std::min(low, value);
-      high = std::max(high, value);
-      if (step > kInsetFrom * last) below_inset = std::max(below_inset, value);
+  const auto take = [&](double step, double value) {
+    if (step < kFirstShare * steps.high) return;
+    shown.take(value);
+    if (step > steps.low + kInsetLeft * steps.size()) below_inset.take(value);
+  };
+  for (const Series& each : series) {
+    for (const auto& [step, value] : each.points) take(step, value);
+    for (const BandPoint& point : each.band) {
+      take(point.x, point.low);
+      take(point.x, point.high);
     }
   }
-  // Room for the inset above the curves.
-  if (low < high) high = std::max(high, low + (below_inset - low) / kBelowInset);
-  if (low < high) chart.y_range = {{low - 0.05 * (high - low), high + 0.02 * (high - low)}};
-  Inset inset{.title = is_long ? fmt::format("last {:.0f} steps{}", kInsetSteps, smooth ? ", smoothed" : "")
-                               : fmt::format("last quarter{}", smooth ? ", smoothed" : ""),
-              .series = loss_series(runs, loss, from, window)};
-  const bool has_line = std::ranges::any_of(inset.series, [](const Series& each) { return each.points.size() > 1; });
-  if (has_line) chart.inset = std::move(inset);
-  return line_chart(chart);
+  if (shown.empty() || shown.size() <= 0) return {};
+  if (has_inset && !below_inset.empty()) {
+    shown.take(shown.low + (below_inset.high - shown.low) / kInsetBottom);
+  }
+  return {{shown.low - 0.05 * shown.size(), shown.high + 0.02 * shown.size()}};
+}
+
+IntervalRow row_of_value(const VariantValue& value) {
+  const VariantStyle style = variant_style(value.variant);
+  return {.label = value.label,
+          .detail = value.detail,
+          .value = value.mean,
+          .margin = value.margin,
+          .samples = value.values.size() > 1 ? value.values : std::vector<double>(),
+          .color = style.color,
+          .hollow = style.dashed};
+}
+
+// "norms 35.8k (0.021%)", or the range where variants differ: at the paper's size they are too few to be seen.
+std::string norm_label(const std::vector<ParameterBar>& bars) {
+  if (bars.empty()) return "norms";
+  const auto [low, high] = std::ranges::minmax(bars, {}, &ParameterBar::norm);
+  double share = 0;
+  for (const ParameterBar& bar : bars) share = std::max(share, double(bar.norm) / double(bar.total()));
+  return low.norm == high.norm ? fmt::format("norms {} ({:.3g}%)", format_parameters(low.norm), 100 * share)
+                               : fmt::format("norms {}–{} (≤ {:.3g}%)", format_parameters(low.norm),
+                                             format_parameters(high.norm), 100 * share);
 }
 
 }  // namespace
@@ -130,14 +115,16 @@ Figure parameter_bars(const std::vector<ParameterBar>& bars) {
       .title = "Parameters",
       .legend = {{.label = "embedding", .color = Color::shade, .is_box = true},
                  {.label = "feed-forward", .color = Color::muted, .is_box = true, .transparency = 0.25},
-                 {.label = "attention", .color = Color::blue, .is_box = true}},
-      .width = 520};
+                 {.label = "attention", .color = Color::blue, .is_box = true},
+                 {.label = norm_label(bars), .color = Color::amber, .is_box = true}},
+      .width = 600};
   for (const ParameterBar& bar : bars) {
     chart.bars.push_back(
         {.label = bar.label,
          .parts = {{double(bar.embedding), Color::shade},
-                   {double(bar.feed_forward + bar.norm), Color::muted, 0.25},
-                   {double(bar.attention), Color::blue}},
+                   {double(bar.feed_forward), Color::muted, 0.25},
+                   {double(bar.attention), Color::blue},
+                   {double(bar.norm), Color::amber}},
          .text = bar.attention_saving > 0
                      ? fmt::format("{}, attention −{:.1f}%", format_parameters(bar.total()), 100 * bar.attention_saving)
                      : format_parameters(bar.total())});
@@ -145,57 +132,80 @@ Figure parameter_bars(const std::vector<ParameterBar>& bars) {
   return stacked_bar_chart(chart);
 }
 
-std::vector<Figure> loss_figures(const std::vector<RunData>& runs) {
-  std::vector<Figure> figures;
-  if (last_step(runs, &RunData::train_loss) > 0) {
-    figures.push_back(loss_figure(runs, &RunData::train_loss, "train_loss", "Training loss", /*smooth=*/true));
+Figure loss_figure(const LossFigure& figure) {
+  LineChart chart{.name = figure.name,
+                  .title = figure.title,
+                  .x_label = "step",
+                  .y_label = "loss (nats per token)",
+                  .width = 560,
+                  .height = 460};
+  Inset inset{.title = figure.end_title};
+  bool has_inset = false;
+  for (const LossCurve& curve : figure.curves) {
+    chart.series.push_back(series_of(curve, curve.whole, curve.whole_range));
+    inset.series.push_back(series_of(curve, curve.end, curve.end_range));
+    has_inset = has_inset || curve.end.size() >= kFewestInsetPoints;
   }
-  if (last_step(runs, &RunData::val_loss) > 0) {
-    figures.push_back(loss_figure(runs, &RunData::val_loss, "val_loss", "Validation loss", /*smooth=*/false));
+  chart.y_range = loss_range(chart.series, has_inset);
+  // Gnuplot shades past the border where a band leaves the plot.
+  for (Series& each : chart.series) {
+    std::erase_if(each.band,
+                  [&](const BandPoint& point) { return chart.y_range && point.high > chart.y_range->second; });
   }
-  return figures;
+  if (has_inset) chart.inset = std::move(inset);
+  return line_chart(chart);
 }
 
-std::vector<Figure> downstream_figures(const std::vector<RunData>& runs) {
-  std::vector<Figure> figures;
-  for (const Benchmark& benchmark : kBenchmarks) {
-    BarChart chart{.name = fmt::format("downstream_{}", benchmark.task), .title = benchmark.title};
-    for (const RunData& run : runs) {
-      const auto score = find_score(run, benchmark);
-      if (!score) continue;
-      const VariantStyle style = variant_style(run.variant);
-      chart.bars.push_back({.label = run.label,
-                            .value = score->value,
-                            .error = score->error,
-                            .text = score->error > 0 ? fmt::format("{:.3f} ± {:.3f}", score->value, score->error)
-                                                     : fmt::format("{:.3f}", score->value),
-                            .color = style.color,
-                            .hollow = style.dashed});
-    }
-    if (chart.bars.empty()) continue;
-    if (benchmark.chance > 0) {
-      chart.reference = benchmark.chance;
-      chart.reference_text = "chance";
-    }
-    figures.push_back(bar_chart(chart));
+Figure downstream_figure(const Benchmark& benchmark, const std::vector<VariantValue>& scores) {
+  IntervalChart chart{.name = fmt::format("downstream_{}", benchmark.task), .title = benchmark.title};
+  for (const VariantValue& score : scores) {
+    IntervalRow row = row_of_value(score);
+    row.text =
+        score.margin ? fmt::format("{:.3f} ± {:.3f}", score.mean, *score.margin) : fmt::format("{:.3f}", score.mean);
+    chart.rows.push_back(std::move(row));
   }
-  return figures;
+  if (benchmark.chance > 0) {
+    chart.reference = benchmark.chance;
+    chart.reference_text = fmt::format("chance {}", benchmark.chance);
+  }
+  return interval_chart(chart);
 }
 
-std::vector<Figure> throughput_figures(const std::vector<RunData>& runs) {
+Figure loss_difference_figure(const std::vector<VariantValue>& differences, const std::vector<std::string>& notes) {
+  const bool has_interval =
+      std::ranges::any_of(differences, [](const VariantValue& each) { return each.margin.has_value(); });
+  IntervalChart chart{.name = "val_loss_difference",
+                      .title = "Final validation loss: difference to rope",
+                      .x_label = "← better · difference in nats per token · worse →",
+                      .reference = 0,
+                      .reference_text = "rope",
+                      .shows_reference = true,
+                      .detail_header = "attention parameters",
+                      .text_header = has_interval ? "mean ± 95% interval" : "difference",
+                      .signed_tics = true,
+                      .notes = notes,
+                      .width = kDifferenceWidth};
+  const auto with_sign = [](double value) { return fmt::format("{}{:.4f}", value < 0 ? "−" : "+", std::abs(value)); };
+  for (const VariantValue& difference : differences) {
+    IntervalRow row = row_of_value(difference);
+    row.text = difference.margin ? fmt::format("{} ± {:.4f}", with_sign(difference.mean), *difference.margin)
+                                 : with_sign(difference.mean);
+    chart.rows.push_back(std::move(row));
+  }
+  return interval_chart(chart);
+}
+
+Figure throughput_figure(const std::vector<VariantValue>& rates) {
   BarChart chart{.name = "throughput", .title = "Training, tokens per second"};
-  for (const RunData& run : runs) {
-    const auto rate = median_rate(run);
-    if (!rate) continue;
-    const VariantStyle style = variant_style(run.variant);
-    chart.bars.push_back({.label = run.label,
-                          .value = *rate,
-                          .text = format_count(*rate),
+  for (const VariantValue& rate : rates) {
+    const VariantStyle style = variant_style(rate.variant);
+    chart.bars.push_back({.label = rate.label,
+                          .value = rate.mean,
+                          .text = format_count(rate.mean),
                           .color = style.color,
                           .hollow = style.dashed});
   }
-  if (chart.bars.empty()) return {};
-  return {bar_chart(chart)};
+  return bar_chart(chart);
 }
 
 }  // namespace crope::report

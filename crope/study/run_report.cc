@@ -7,17 +7,23 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
-#include "crope/base/progress.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
 #include "crope/report/run_data.h"
 #include "crope/report/run_figures.h"
 #include "crope/study/examples.h"
+#include "crope/study/loss_curves.h"
 #include "crope/study/model_report.h"
+#include "crope/study/report_tables.h"
+#include "crope/study/run_folders.h"
+#include "crope/study/seed_group.h"
+#include "crope/study/seed_statistics.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr int kWideFigure = 460;  // pixels below which it is not made smaller
 
 using report::DrawnFigure;
 using report::Figure;
@@ -30,27 +36,16 @@ std::vector<DrawnFigure> draw_all(const std::vector<Figure>& figures, const fs::
   return drawn;
 }
 
-std::string fixed(std::optional<double> value, int digits) {
-  return value ? fmt::format("{:.{}f}", *value, digits) : "–";
-}
-
-// 168,989,696
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3)
-    digits.insert(static_cast<std::size_t>(place), ",");
-  return digits;
-}
-
-// The runs whose configuration can be read, counted.
-std::vector<report::ParameterBar> count_runs(const std::vector<RunData>& runs, Log& log) {
+// The groups whose configuration can be read, counted.
+std::vector<report::ParameterBar> count_groups(const std::vector<SeedGroup>& groups, Log& log) {
   std::vector<report::ParameterBar> bars;
-  for (const RunData& run : runs) {
+  for (const SeedGroup& group : groups) {
+    const RunData& run = *group.runs.front();
     if (!run.model.is_object()) continue;
     try {
       const model::ModelConfig config = model::config_from_json(run.model, run.dir.string());
       const model::ParameterCounts counts = model::count_parameters(config);
-      bars.push_back({run.label, run.variant, counts.embedding, counts.attention, counts.feed_forward, counts.norm,
+      bars.push_back({group.label, group.variant, counts.embedding, counts.attention, counts.feed_forward, counts.norm,
                       model::attention_saving(config)});
     } catch (const Error& error) {
       log.warn(fmt::format("{}: parameters are not counted: {}", run.dir.string(), error.what()));
@@ -59,51 +54,48 @@ std::vector<report::ParameterBar> count_runs(const std::vector<RunData>& runs, L
   return bars;
 }
 
-// What is missing, a paragraph each, with all the runs in which it is.
-std::string all_notes(const std::vector<RunData>& runs) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> notes;  // and where
-  for (const RunData& run : runs) {
-    for (const std::string& note : run.notes) {
-      auto found = std::ranges::find(notes, note, [](const auto& entry) { return entry.first; });
-      if (found == notes.end()) found = notes.insert(notes.end(), {note, {}});
-      found->second.push_back(fmt::format("`{}`", run.dir.string()));
-    }
-  }
-  std::string text;
-  for (const auto& [note, where] : notes) text += fmt::format("{}: {}.\n\n", fmt::join(where, ", "), note);
-  return text;
+double saving_of(const std::vector<report::ParameterBar>& bars, const std::string& label) {
+  const auto bar = std::ranges::find(bars, label, &report::ParameterBar::label);
+  return bar == bars.end() ? 0 : bar->attention_saving;
 }
 
-Section overview_section(const std::vector<RunData>& runs, const std::vector<report::ParameterBar>& bars) {
-  report::Table table{.columns = {"run", "parameters", "steps", "tokens", "training loss", "validation loss"}};
-  for (const report::Benchmark& benchmark : report::kBenchmarks) {
-    if (std::ranges::any_of(runs, [&](const RunData& run) { return report::find_score(run, benchmark).has_value(); }))
-      table.columns.emplace_back(benchmark.task);
+// The difference of validation losses to rope, variants of equal size beside each other; none without pairs.
+std::vector<Figure> difference_figures(const std::vector<SeedGroup>& groups,
+                                       const std::vector<report::ParameterBar>& bars) {
+  std::vector<report::VariantValue> differences = loss_differences(groups);
+  if (differences.empty()) return {};
+  std::ranges::stable_sort(differences, {}, [&](const auto& each) { return saving_of(bars, each.label); });
+  std::size_t fewest = SIZE_MAX, most = 0;
+  for (report::VariantValue& each : differences) {
+    const double saving = saving_of(bars, each.label);
+    if (saving > 0) each.detail = fmt::format("−{:.3g}%", 100 * saving);
+    fewest = std::min(fewest, each.values.size());
+    most = std::max(most, each.values.size());
   }
-  table.columns.emplace_back("tokens/s");
-  for (const RunData& run : runs) {
-    const auto bar = std::ranges::find(bars, run.label, &report::ParameterBar::label);
-    std::vector<std::string> row = {run.label,
-                                    bar == bars.end() ? "–" : grouped(bar->total()),
-                                    run.train_loss.empty() ? "–" : fmt::format("{:.0f}", run.train_loss.back().first),
-                                    run.tokens > 0 ? format_count(run.tokens) : "–",
-                                    fixed(report::final_train_loss(run), 4),
-                                    fixed(report::final_val_loss(run), 4)};
-    for (const report::Benchmark& benchmark : report::kBenchmarks) {
-      if (std::ranges::find(table.columns, benchmark.task) == table.columns.end()) continue;
-      const auto score = report::find_score(run, benchmark);
-      row.push_back(score ? fmt::format("{:.3f} ± {:.3f}", score->value, score->error) : "–");
-    }
-    const auto rate = report::median_rate(run);
-    row.push_back(rate ? format_count(*rate) : "–");
-    table.rows.push_back(std::move(row));
+  const std::string count = fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most);
+  const std::string how =
+      most == 1
+          ? "One seed, so there is no interval."
+          : fmt::format("Mean over {} seeds with its 95% interval (Student's t); small dots are single seeds.", count);
+  return {report::loss_difference_figure(
+      differences, {how, "Filled: complex-linear. Hollow: dense. Variants of equal size share a colour."})};
+}
+
+Section overview_section(const std::vector<RunData>& runs, const std::vector<SeedGroup>& groups,
+                         const std::vector<report::ParameterBar>& bars, const fs::path& dir) {
+  Section section{.id = "overview", .title = "Overview"};
+  auto differences = draw_all(difference_figures(groups, bars), dir);
+  if (!differences.empty()) {
+    section.blocks.emplace_back(
+        report::FigureRow{std::move(differences),
+                          "Final validation loss of each variant less that of rope with the same seed. Left of the "
+                          "dotted line is better than rope.",
+                          kWideFigure});
   }
-  table.caption =
-      "Training loss is the mean of the last 200 steps, validation loss the last one measured; benchmarks with their "
-      "standard errors.";
-  Section section{.id = "overview", .title = "Overview", .blocks = {table}};
-  const std::string notes = all_notes(runs);
-  if (!notes.empty()) section.blocks.emplace_back(report::Prose{"Left out:\n\n" + notes});
+  section.blocks.emplace_back(variant_table(groups, bars));
+  if (most_seeds(groups) > 1) section.blocks.emplace_back(run_table(runs));
+  const std::string missing = missing_parts(runs);
+  if (!missing.empty()) section.blocks.emplace_back(report::Prose{"Left out:\n\n" + missing});
   return section;
 }
 
@@ -114,123 +106,145 @@ Section parameter_section(const std::vector<report::ParameterBar>& bars, const f
                         "One projection at D = 4 (Figure nparams). CRoPE makes every 2×2 block a complex number: the "
                         "embedding has the same size, the matrix half the parameters."});
   if (bars.empty()) return section;
-  section.blocks.emplace_back(report::FigureRow{{report::draw(report::parameter_bars(bars), dir)},
-                                                "Parameters of each run (Figure param_counts). Only attention differs.",
-                                                460});
-  report::Table table{
-      .columns = {"run", "embedding", "attention", "feed-forward", "norms", "total", "attention saved"}};
-  for (const report::ParameterBar& bar : bars) {
-    table.rows.push_back({bar.label, grouped(bar.embedding), grouped(bar.attention), grouped(bar.feed_forward),
-                          grouped(bar.norm), grouped(bar.total()), fmt::format("{:.1f}%", 100 * bar.attention_saving)});
-  }
-  section.blocks.emplace_back(std::move(table));
+  section.blocks.emplace_back(report::FigureRow{
+      {report::draw(report::parameter_bars(bars), dir)},
+      "Parameters of each variant (Figure param_counts), to scale. Attention differs between variants, and so do the "
+      "gains of the query and key norms; the legend says how many gains there are.",
+      kWideFigure});
+  section.blocks.emplace_back(parameter_table(bars));
   return section;
 }
 
-// Sections that need figures of the runs; none where there is nothing to show.
-void append_run_sections(const std::vector<RunData>& runs, const fs::path& dir, std::vector<Section>& sections) {
-  auto losses = draw_all(report::loss_figures(runs), dir);
-  if (!losses.empty()) {
-    sections.push_back(
-        {.id = "loss",
-         .title = "Training and validation loss",
-         .blocks = {report::FigureRow{std::move(losses),
-                                      "Solid lines are complex-linear, dashed ones dense; models with equally many "
-                                      "parameters share a colour (Figure "
-                                      "train_val_loss). Insets enlarge the end; training loss is smoothed."}}});
+std::optional<Section> loss_section(const std::vector<SeedGroup>& groups, const fs::path& dir) {
+  std::vector<Figure> figures;
+  for (const report::LossFigure& figure : loss_figures(groups)) figures.push_back(report::loss_figure(figure));
+  if (figures.empty()) return {};
+  std::string caption =
+      "Solid lines are complex-linear, dashed ones dense; variants of equal size share a colour (Figure "
+      "train_val_loss). Insets enlarge the end. Training loss is smoothed.";
+  if (const std::size_t most = most_seeds(groups); most > 1) {
+    caption +=
+        fmt::format(" Lines are means over up to {} seeds, and bands reach from the lowest to the highest seed.", most);
   }
-  auto benchmarks = draw_all(report::downstream_figures(runs), dir);
-  if (!benchmarks.empty()) {
-    sections.push_back({.id = "downstream",
-                        .title = "Benchmarks",
-                        .blocks = {report::FigureRow{std::move(benchmarks),
-                                                     "Bars with standard errors, from each run's `results.json` "
-                                                     "(Figure downstream). Filled bars are complex-linear, hollow "
-                                                     "ones dense; colours as above.",
-                                                     340}}});
-  }
-  auto rates = draw_all(report::throughput_figures(runs), dir);
-  if (!rates.empty()) {
-    sections.push_back(
-        {.id = "throughput",
-         .title = "Throughput",
-         .blocks = {report::FigureRow{
-             std::move(rates),
-             "Median over the steps after the first tenth, optimiser included, validation and checkpoints not.",
-             460}}});
-  }
+  return Section{.id = "loss",
+                 .title = "Training and validation loss",
+                 .blocks = {report::FigureRow{draw_all(figures, dir), caption}}};
 }
 
-std::vector<NamedAnalysis> analyze_runs(const std::vector<RunData>& runs, Log& log) {
-  std::vector<NamedAnalysis> analyses;
-  for (const RunData& run : runs) {
-    try {
-      analyses.push_back({run.label, analysis::analyze_model(model::resolve_model_dir(run.dir), log)});
-    } catch (const Error& error) {
-      log.warn(fmt::format("{}: no function space: {}", run.dir.string(), error.what()));
+std::optional<Section> benchmark_section(const std::vector<SeedGroup>& groups, const fs::path& dir) {
+  std::vector<Figure> figures;
+  bool has_seeds = false, has_single = false;
+  for (const report::Benchmark& benchmark : report::kBenchmarks) {
+    std::vector<report::VariantValue> scores;
+    for (const SeedGroup& group : groups) {
+      const auto score = score_over_seeds(group, benchmark);
+      if (!score) continue;
+      scores.push_back(*score);
+      (score->values.size() > 1 ? has_seeds : has_single) = true;
     }
+    if (!scores.empty()) figures.push_back(report::downstream_figure(benchmark, scores));
+  }
+  if (figures.empty()) return {};
+  std::string caption = "Scores from each run's `results.json` (Figure downstream).";
+  if (has_seeds)
+    caption += " Points are means over seeds, bars their 95% intervals by Student's t, small dots single seeds.";
+  if (has_single) caption += " Bars of single runs are 95% intervals over the items (1.96 standard errors).";
+  caption += " Filled points are complex-linear, hollow ones dense; colours as above. The axes do not begin at zero.";
+  return Section{
+      .id = "downstream", .title = "Benchmarks", .blocks = {report::FigureRow{draw_all(figures, dir), caption, 340}}};
+}
+
+std::optional<Section> throughput_section(const std::vector<SeedGroup>& groups, const fs::path& dir) {
+  std::vector<report::VariantValue> rates;
+  for (const SeedGroup& group : groups) {
+    if (auto rate = over_seeds(group, report::median_rate)) rates.push_back(std::move(*rate));
+  }
+  if (rates.empty()) return {};
+  std::string caption =
+      "Median over the steps after the first tenth, with the optimiser, without validation and checkpoints.";
+  if (most_seeds(groups) > 1) caption += " Means over seeds.";
+  return Section{
+      .id = "throughput",
+      .title = "Throughput",
+      .blocks = {report::FigureRow{{report::draw(report::throughput_figure(rates), dir)}, caption, kWideFigure}}};
+}
+
+// Of each group the first run that has weights.
+std::vector<NamedAnalysis> analyze_groups(const std::vector<SeedGroup>& groups, Log& log) {
+  std::vector<NamedAnalysis> analyses;
+  std::vector<std::string> without;
+  for (const SeedGroup& group : groups) {
+    const auto has_weights = [](const RunData* run) {
+      return fs::exists(run->dir / "latest") || fs::exists(run->dir / "model.safetensors");
+    };
+    const auto run = std::ranges::find_if(group.runs, has_weights);
+    if (run == group.runs.end()) {
+      without.push_back(group.label);
+      continue;
+    }
+    try {
+      analyses.push_back({group.label, analysis::analyze_model(model::resolve_model_dir((*run)->dir), log)});
+    } catch (const Error& error) {
+      log.warn(fmt::format("{}: no function space: {}", (*run)->dir.string(), error.what()));
+    }
+  }
+  if (!without.empty()) {
+    log.warn(fmt::format("no checkpoint, so no function space of trained weights: {}", fmt::join(without, ", ")));
   }
   return analyses;
 }
 
-std::string command_of(const Json& run) {
-  const auto command = run.is_object() ? run.find("command") : run.end();
-  if (!run.is_object() || command == run.end()) return {};
-  if (command->is_string()) return command->get<std::string>();
-  std::string words;
-  if (command->is_array()) {
-    for (const Json& word : *command)
-      words += (words.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
-  }
-  return words;
+// "6 variants, 5 seeds each: rope, …"
+std::string lead_of(const std::vector<RunData>& runs, const std::vector<SeedGroup>& groups) {
+  std::vector<std::string> names;
+  for (const SeedGroup& group : groups) names.push_back(group.label);
+  const std::string count = fmt::format("{} run{}", runs.size(), runs.size() == 1 ? "" : "s");
+  const std::size_t most = most_seeds(groups);
+  if (most == 1) return fmt::format("{}: {}.", count, fmt::join(names, ", "));
+  return fmt::format("{} of {} variant{}, up to {} seeds each: {}.", count, groups.size(),
+                     groups.size() == 1 ? "" : "s", most, fmt::join(names, ", "));
 }
 
-Section configuration_section(const std::vector<RunData>& runs) {
-  Section section{.id = "configuration", .title = "Configuration and commands"};
-  std::string commands;
-  for (const RunData& run : runs) {
-    const std::string command = command_of(run.run);
-    // A study's runs have one command.
-    if (!command.empty() && ("\n" + commands).find("\n" + command + "\n") == std::string::npos) commands += command + "\n";
-  }
-  if (!commands.empty()) section.blocks.emplace_back(report::Listing{commands, ""});
-  for (const RunData& run : runs) {
-    if (!run.run.is_null())
-      section.blocks.emplace_back(report::Listing{run.run.dump(2), fmt::format("`run.json` of {}", run.label)});
-    else if (!run.model.is_null())
-      section.blocks.emplace_back(report::Listing{run.model.dump(2), fmt::format("`config.json` of {}", run.label)});
-  }
-  return section;
+void append(std::vector<Section>& sections, std::optional<Section> section) {
+  if (section) sections.push_back(std::move(*section));
 }
 
 }  // namespace
 
-fs::path write_report(const std::vector<fs::path>& dirs, const fs::path& out, const ReportOptions& options, Log& log) {
-  if (dirs.empty()) throw UsageError("a report of no runs", "give at least one run directory");
-  const std::vector<RunData> runs = report::read_runs(dirs);
+fs::path write_report(const std::vector<fs::path>& paths, const fs::path& out, const ReportOptions& options, Log& log) {
+  if (paths.empty()) throw UsageError("a report needs at least one run", "give run directories or a study folder");
+  std::vector<RunData> runs = report::read_runs(expand_runs(paths));
+  const std::vector<SeedGroup> groups = group_by_seed(runs);
   make_folder(out);
-  const std::vector<report::ParameterBar> bars = count_runs(runs, log);
+  const std::vector<report::ParameterBar> bars = count_groups(groups, log);
   std::vector<Section> sections = options.first_sections;
-  sections.push_back(overview_section(runs, bars));
+  sections.push_back(overview_section(runs, groups, bars, out));
+  append(sections, loss_section(groups, out));
+  append(sections, benchmark_section(groups, out));
   sections.push_back(parameter_section(bars, out));
-  append_run_sections(runs, out, sections);
-  const std::vector<NamedAnalysis> analyses = analyze_runs(runs, log);
-  if (!analyses.empty()) sections.push_back(function_space_section(analyses, out));
+  append(sections, throughput_section(groups, out));
+  const std::vector<NamedAnalysis> analyses = analyze_groups(groups, log);
+  if (!analyses.empty()) {
+    Section section = function_space_section(analyses, out);
+    if (most_seeds(groups) > 1) {
+      section.blocks.insert(section.blocks.begin(),
+                            report::Prose{"Weights of each variant's first seed that has a checkpoint."});
+    }
+    sections.push_back(std::move(section));
+  }
   sections.push_back(plane_section(out));
   if (options.examples) {
     const Examples examples = make_examples({.train = options.trained_examples}, log);
     for (Section& section : example_sections(examples, out)) sections.push_back(std::move(section));
   }
-  sections.push_back(configuration_section(runs));
-  std::string names;
-  for (const RunData& run : runs) names += (names.empty() ? "" : ", ") + run.label;
+  if (options.figures_only) return out;
+  sections.push_back(configuration_section(groups));
   const fs::path page = out / "index.html";
-  write_file(page,
-             report::html_page({.title = options.title,
-                                .lead = fmt::format("{} run{}: {}.", runs.size(), runs.size() == 1 ? "" : "s", names),
-                                .sections = std::move(sections),
-                                .footer = "Every number comes from the run directories. Figures are beside this page "
-                                          "as SVG and PNG. Made by `crope report`."}));
+  write_file(page, report::html_page({.title = options.title,
+                                      .lead = lead_of(runs, groups),
+                                      .sections = std::move(sections),
+                                      .footer = "Every number comes from the run directories. Figures are beside this "
+                                                "page as SVG and PNG. Made by `crope report`."}));
   return page;
 }
 

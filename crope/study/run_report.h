@@ -14,12 +14,15 @@ struct ReportOptions {
   std::string title = "CRoPE beside RoPE";
   bool examples = true;                         // the illustrative heads
   bool trained_examples = false;                // and the layers that learn the same task: about a minute
+  bool figures_only = false;                    // no page
   std::vector<report::Section> first_sections;  // of the caller, before all others
 };
 
-// Writes index.html and the figures into `out`, which is made if it is not there, and returns the page's path. What a
-// run directory does not have is left out with a word. Throws Error if a directory is no run.
-std::filesystem::path write_report(const std::vector<std::filesystem::path>& runs, const std::filesystem::path& out,
+// Writes index.html and the figures into `out`, which is created if missing, and returns the page's path, or `out`
+// without a page. `paths` are run directories and study folders (run_folders.h). Runs that differ only in their seed
+// are one curve and one row. A run needs no checkpoint; the page lists what is missing. Throws Error if a path is
+// neither a run nor a study.
+std::filesystem::path write_report(const std::vector<std::filesystem::path>& paths, const std::filesystem::path& out,
                                    const ReportOptions& options, Log& log);
 
 }  // namespace crope::study

@@ -81,6 +81,22 @@ TEST(ReportCommand, GoesIntoTheFirstRunUnlessToldOtherwise) {
   EXPECT_EQ(run_program("report").status, 2);
 }
 
+TEST(ReportCommand, DrawsAStudyWithoutAPage) {
+  const test::TemporaryFolder folder;
+  const auto study = test::make_study(folder / "study", {"rope", "crope_all"}, 2, 60);
+  const std::string out = (folder / "figures").string();
+  const auto result = run_program("report " + study.string() + " --figures-only --skip-examples --json --out " + out);
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json json = parse_json(result.out, "report");
+  EXPECT_TRUE(json["page"].is_null());
+  EXPECT_EQ(json["folder"], out);
+  EXPECT_TRUE(std::filesystem::exists(folder / "figures/val_loss_difference.png"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "figures/index.html"));
+  const auto empty = run_program("report " + out);
+  EXPECT_EQ(empty.status, 1);
+  EXPECT_NE(empty.err.find("is not a run directory and holds none"), std::string::npos) << empty.err;
+}
+
 TEST(ReportCommand, WithoutGnuplotTheErrorSaysSo) {
   const test::TemporaryFolder folder;
   const auto run = test::make_run(folder / "rope", {.steps = 5});

@@ -29,6 +29,12 @@ TEST(HtmlPage, StandsAlone) {
   EXPECT_NE(html.find("@media print"), std::string::npos);
 }
 
+TEST(HtmlPage, ATableMayBeFoldedAway) {
+  const std::string html = html_page(
+      {.title = "T", .sections = {{.id = "s", .title = "S", .blocks = {Table{{"a"}, {{"b"}}, "", "All <runs>"}}}}});
+  EXPECT_NE(html.find("<details><summary>All &lt;runs&gt;</summary><div class=\"wide\"><table>"), std::string::npos);
+}
+
 TEST(HtmlPage, ColumnsOfNumbersAreSetToTheRight) {
   const std::string html = html_page(
       {.title = "T",

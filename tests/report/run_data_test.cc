@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "crope/base/error.h"
-#include "crope/report/run_figures.h"
 #include "tests/report/synthetic_run.h"
 #include "tests/temporary_folder.h"
 
@@ -36,8 +35,6 @@ TEST(RunData, MissingPartsAreNamed) {
   EXPECT_NE(run.notes[0].find("no validation losses"), std::string::npos);
   EXPECT_NE(run.notes[1].find("no results.json"), std::string::npos);
   EXPECT_FALSE(find_score(run, kBenchmarks[0]).has_value());
-  EXPECT_TRUE(downstream_figures({run}).empty());
-  EXPECT_EQ(loss_figures({run}).size(), 1u);
 }
 
 TEST(RunData, DamagedFilesAreLeftOutWithAWord) {
@@ -59,6 +56,16 @@ TEST(RunData, FoldersThatAreNoRunsAreRefused) {
   const test::TemporaryFolder folder;
   EXPECT_THROW(read_run(folder / "absent"), Error);
   EXPECT_THROW(read_run(folder.path()), Error);
+}
+
+TEST(RunData, TheSeedComesFromTheRecordOrTheFolder) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(read_run(make_run(folder / "rope_3", {.steps = 3, .seed = 7})).seed, 7);
+  EXPECT_EQ(read_run(make_run(folder / "rope_4", {.steps = 3})).seed, 4);
+  for (const char* name : {"rope_", "rope_4a", "other_4", "rope"})
+    EXPECT_FALSE(read_run(make_run(folder / name, {.steps = 3})).seed.has_value()) << name;
+  EXPECT_EQ(folder_name("out/rope/"), "rope");
+  EXPECT_EQ(folder_name("out/rope"), "rope");
 }
 
 TEST(RunData, LabelsTellRunsApart) {

@@ -41,11 +41,12 @@ TEST(RunReport, HasEverySectionAndTheRunsOwnNumbers) {
        {"overview", "parameters", "loss", "downstream", "throughput", "function-space", "plane", "configuration"}) {
     EXPECT_NE(html.find(std::string("<section id=\"") + id + "\""), std::string::npos) << id;
   }
-  EXPECT_NE(html.find("0.328 ± 0.005"), std::string::npos);  // acc_norm of results.json
+  EXPECT_NE(html.find("0.328 ± 0.009"), std::string::npos);  // acc_norm of results.json, 1.96 standard errors
   EXPECT_NE(html.find("9.03k"), std::string::npos);          // the median rate of metrics.jsonl
   EXPECT_NE(html.find("crope train --data data --out crope_all"), std::string::npos);
-  for (const char* name : {"nparams_rope", "param_counts", "train_loss", "val_loss", "downstream_hellaswag",
-                           "downstream_mmlu", "downstream_gsm8k", "throughput", "energies_run0", "fspace_sigma2"}) {
+  for (const char* name :
+       {"nparams_rope", "param_counts", "train_loss", "val_loss", "val_loss_difference", "downstream_hellaswag",
+        "downstream_mmlu", "downstream_gsm8k", "throughput", "energies_run0", "fspace_sigma2"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".svg"))) << name;
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".png"))) << name;
   }
@@ -95,6 +96,35 @@ TEST(RunReport, TheCommandOfAStudyStandsOnce) {
   const std::size_t place = shown.find(command);
   ASSERT_NE(place, std::string::npos) << shown;
   EXPECT_EQ(shown.find(command, place + 1), std::string::npos) << shown;
+}
+
+TEST(RunReport, AStudyWithoutCheckpointsHasEveryOtherFigure) {
+  const test::TemporaryFolder folder;
+  const auto study = test::make_study(folder / "study", {"rope", "crope_all", "half_rope_all"}, 3);
+  Log silent(nullptr);
+  const std::string html = read_file(write_report({study}, folder / "out", {.examples = false}, silent));
+  EXPECT_NE(html.find("9 runs of 3 variants, up to 3 seeds each: rope, crope_all, half_rope_all."), std::string::npos);
+  EXPECT_NE(html.find("<summary>All 9 runs</summary>"), std::string::npos);
+  EXPECT_NE(html.find("lowest to the highest seed"), std::string::npos);
+  EXPECT_NE(html.find("95% intervals by Student&#39;s t"), std::string::npos);
+  EXPECT_EQ(html.find("<section id=\"function-space\""), std::string::npos);
+  for (const char* name : {"param_counts", "train_loss", "val_loss", "val_loss_difference", "downstream_hellaswag",
+                           "downstream_mmlu", "downstream_gsm8k", "throughput"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".svg"))) << name;
+  }
+  const std::string difference = read_file(folder / "out/val_loss_difference.svg");
+  EXPECT_NE(difference.find("+0.0200 ± 0.0000"), std::string::npos);
+  EXPECT_NE(difference.find("Mean over 3 seeds"), std::string::npos);
+}
+
+TEST(RunReport, FiguresAloneComeWithoutAPage) {
+  const test::TemporaryFolder folder;
+  const auto study = test::make_study(folder / "study", {"rope", "crope_all"}, 2);
+  Log silent(nullptr);
+  EXPECT_EQ(write_report({study}, folder / "out", {.examples = false, .figures_only = true}, silent), folder / "out");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/index.html"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/val_loss_difference.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/val_loss_difference.png"));
 }
 
 TEST(RunReport, BadRunsAreRefused) {
