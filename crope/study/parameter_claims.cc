@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "crope/base/progress.h"
 #include "crope/model/variant.h"
 #include "crope/study/paper_figures.h"
 
@@ -30,15 +31,6 @@ Counts paper_counts() {
     counts.emplace(row.name, model::count_parameters({.variant = row.variant}));
   }
   return counts;
-}
-
-// "39,845,888"
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(std::abs(value));
-  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3) {
-    digits.insert(static_cast<std::size_t>(place), ",");
-  }
-  return value < 0 ? "-" + digits : digits;
 }
 
 // The variants among `names` that were not counted, as a reason; empty if there are none.
@@ -66,7 +58,7 @@ Claim saving_claim(const Counts& counts, const PaperSaving& paper) {
   claim.ours = fmt::format("{:.4g}%", 100 * saving);
   // The paper's shares are multiples of 1/8: exact in integers.
   judge(claim, 8 * (full - left) == std::llround(8 * paper.saving) * full,
-        fmt::format("{} of {} parameters, counted exactly", grouped(left), grouped(full)));
+        fmt::format("{} of {} parameters, counted exactly", format_grouped(left), format_grouped(full)));
   return claim;
 }
 
@@ -78,13 +70,13 @@ Claim match_claim(const Counts& counts, std::string_view one, std::string_view o
   if (!claim.reason.empty()) return claim;
   const model::ParameterCounts &a = counts.find(one)->second, &b = counts.find(other)->second;
   const std::int64_t difference = (a.total() - a.norm) - (b.total() - b.norm);
-  claim.ours = difference == 0 ? fmt::format("{} each", grouped(a.total() - a.norm))
-                               : fmt::format("they differ by {}", grouped(difference));
+  claim.ours = difference == 0 ? fmt::format("{} each", format_grouped(a.total() - a.norm))
+                               : fmt::format("they differ by {}", format_grouped(difference));
   const std::int64_t gains = a.norm - b.norm;
   judge(claim, difference == 0,
         gains == 0 ? "counted exactly; norm gains are equal too"
                    : fmt::format("counted exactly; {} has {} norm gains more", gains > 0 ? one : other,
-                                 grouped(std::abs(gains))));
+                                 format_grouped(std::abs(gains))));
   return claim;
 }
 
@@ -99,7 +91,7 @@ Claim fixed_claim(const Counts& counts) {
     embedding.insert(count.embedding);
     feed_forward.insert(count.feed_forward);
   }
-  claim.ours = fmt::format("{} and {}", grouped(*embedding.begin()), grouped(*feed_forward.begin()));
+  claim.ours = fmt::format("{} and {}", format_grouped(*embedding.begin()), format_grouped(*feed_forward.begin()));
   judge(claim, embedding.size() == 1 && feed_forward.size() == 1,
         fmt::format("counted exactly in {} variants", counts.size()));
   return claim;

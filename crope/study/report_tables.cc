@@ -27,14 +27,6 @@ std::string with_margin(const std::optional<VariantValue>& value, int digits) {
   return value->margin ? fmt::format("{} ± {:.{}f}", mean, *value->margin, digits) : mean;
 }
 
-// 168,989,696
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > 0; place -= 3)
-    digits.insert(static_cast<std::size_t>(place), ",");
-  return digits;
-}
-
 std::string steps_of(const RunData& run) {
   return run.train_loss.empty() ? kNothing : fmt::format("{:.0f}", run.train_loss.back().first);
 }
@@ -94,7 +86,7 @@ report::Table variant_table(const std::vector<SeedGroup>& groups, const std::vec
     const auto bar = std::ranges::find(bars, group.label, &report::ParameterBar::label);
     std::vector<std::string> row = {group.label};
     if (has_seeds) row.push_back(std::to_string(group.runs.size()));
-    row.push_back(bar == bars.end() ? kNothing : grouped(bar->total()));
+    row.push_back(bar == bars.end() ? kNothing : format_grouped(bar->total()));
     row.push_back(steps_of(*group.runs.front()));
     row.push_back(tokens_of(*group.runs.front()));
     row.push_back(with_margin(over_seeds(group, report::final_train_loss), 4));
@@ -139,8 +131,8 @@ report::Table parameter_table(const std::vector<report::ParameterBar>& bars) {
   report::Table table{
       .columns = {"variant", "embedding", "attention", "feed-forward", "norms", "total", "attention saved"}};
   for (const report::ParameterBar& bar : bars) {
-    table.rows.push_back({bar.label, grouped(bar.embedding), grouped(bar.attention), grouped(bar.feed_forward),
-                          grouped(bar.norm), grouped(bar.total()), fmt::format("{:.1f}%", 100 * bar.attention_saving)});
+    table.rows.push_back({bar.label, format_grouped(bar.embedding), format_grouped(bar.attention), format_grouped(bar.feed_forward),
+                          format_grouped(bar.norm), format_grouped(bar.total()), fmt::format("{:.1f}%", 100 * bar.attention_saving)});
   }
   return table;
 }
