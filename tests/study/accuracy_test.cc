@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 
 namespace crope::study {
 namespace {
@@ -60,7 +61,7 @@ TEST(Accuracy, ItemsMustMatch) {
   EXPECT_EQ(comparison_problem(std::vector<Scores>{{&bad}}), "damaged");
 }
 
-// Values by seed: (1, 0), (0.5, 0.5), variants' means 0.5 each... residuals are +-0.25 in all four cells.
+// All means of variants and of seeds are 0.5, so that the residuals are +0.25 or -0.25 in all four cells.
 TEST(Accuracy, PairsShareTheResidualOfTheBlocks) {
   const Score a0{.value = 0.75, .error = 0}, a1{.value = 0.25, .error = 0};
   const Score b0{.value = 0.25, .error = 0}, b1{.value = 0.75, .error = 0};
@@ -72,6 +73,28 @@ TEST(Accuracy, PairsShareTheResidualOfTheBlocks) {
   EXPECT_NEAR(pairs[0].standard_error, 0.5, 1e-12);
   EXPECT_NEAR(pairs[0].standard_error, accuracy_difference(variants[0], variants[1]).standard_error, 1e-12)
       << "two variants: the paired test";
+}
+
+// Two models that answer the same items equally well, with items of different difficulty: 5% of 2,000 comparisons are
+// 100.
+TEST(Accuracy, EqualModelsRarelyDiffer) {
+  std::mt19937_64 random(6);
+  std::uniform_real_distribution<double> uniform;
+  int wrong = 0;
+  for (int study = 0; study < 2000; ++study) {
+    std::vector<double> difficulty(100);
+    for (double& value : difficulty) value = uniform(random);
+    std::vector<Score> scores;
+    for (int run = 0; run < 6; ++run) {
+      std::string correct;
+      for (const double value : difficulty) correct += uniform(random) > value ? '1' : '0';
+      scores.push_back(from_items(correct));
+    }
+    const Difference difference =
+        accuracy_difference({&scores[0], &scores[1], &scores[2]}, {&scores[3], &scores[4], &scores[5]});
+    wrong += order_evidence(difference).p <= 0.05 ? 1 : 0;
+  }
+  EXPECT_LE(wrong, 120);
 }
 
 TEST(Accuracy, SeedEffectsOfAllVariantsCancel) {

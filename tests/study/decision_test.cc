@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <random>
 
 namespace crope::study {
 namespace {
@@ -42,6 +43,22 @@ TEST(Decision, ClosenessFailsOnlyBeyondTheMargin) {
   EXPECT_EQ(evidence.if_significant, Verdict::does_not_hold);
   // Clearly different from zero, but not clearly beyond the margin: no evidence either way.
   EXPECT_GT(closeness_evidence({0.41, 0.05, 5}, 0.4).p, 0.5);
+}
+
+// At the margin itself neither verdict is right: 5% of 4,000 are 200.
+TEST(Decision, ClosenessIsRarelyWrongAtTheMargin) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> difference(0.01, 0.002);
+  int close = 0, apart = 0;
+  for (int study = 0; study < 4000; ++study) {
+    std::array<double, 4> seeds;
+    for (double& value : seeds) value = difference(random);
+    const Evidence evidence = closeness_evidence(seed_difference(seeds), 0.01);
+    if (evidence.p > 0.05) continue;
+    ++(evidence.if_significant == Verdict::holds ? close : apart);
+  }
+  EXPECT_LE(close, 240);
+  EXPECT_LE(apart, 140) << "half of the two-sided 5%";
 }
 
 TEST(Decision, TheBestMustBeatEachOther) {
