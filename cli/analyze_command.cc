@@ -21,27 +21,27 @@ struct AnalyzeFlags {
 };
 
 void print_row(const std::string& place, char projection, bool tied, const analysis::PauliEnergies& energies,
-               const analysis::RandomShare& random) {
+               const analysis::PauliEnergies& effective, const analysis::RandomShare& random) {
   const double total = energies.total();
   fmt::print("{:<8}{:<12}{:<6}", place, projection, tied ? "yes" : "no");
   for (const double energy : energies.sigma) fmt::print("{:>8.4f}", total > 0 ? energy / total : 0);
-  fmt::print("{:>14.4g}{:>12.6f}{:>18}\n", total, energies.conjugate_linear_share(),
-             fmt::format("{:.3f} ± {:.4f}", random.mean, random.deviation));
+  fmt::print("{:>14.4g}{:>12.6f}{:>12.6f}{:>18}\n", total, energies.conjugate_linear_share(),
+             effective.conjugate_linear_share(), fmt::format("{:.3f} ± {:.4f}", random.mean, random.deviation));
 }
 
 void print_table(const analysis::ModelAnalysis& analysis, bool layers) {
   for (const analysis::AnalyzedModel& model : analysis.models) {
     if (model.step) fmt::print("step {}\n", *model.step);
-    fmt::print("{:<8}{:<12}{:<6}{:>9}{:>9}{:>9}{:>9}{:>14}{:>12}{:>18}\n", "layer", "projection", "tied", "σ0", "σ1",
-               "σ2", "σ3", "energy", "conjugate", "random");
+    fmt::print("{:<8}{:<12}{:<6}{:>8}{:>8}{:>8}{:>8}{:>14}{:>12}{:>12}{:>18}\n", "layer", "projection", "tied", "σ0",
+               "σ1", "σ2", "σ3", "energy", "conjugate", "with gains", "random");
     if (layers) {
       for (const analysis::ProjectionEnergies& each : model.projections) {
-        print_row(std::to_string(each.layer), each.projection, each.tied, each.energies,
+        print_row(std::to_string(each.layer), each.projection, each.tied, each.energies, each.effective,
                   analysis::random_share(each.rows, each.columns));
       }
     }
     for (const study::ProjectionSummary& row : study::summarize(model))
-      print_row("all", row.projection, row.tied, row.energies, row.random);
+      print_row("all", row.projection, row.tied, row.energies, row.effective, row.random);
   }
   if (analysis.best_linear_share) {
     fmt::print(

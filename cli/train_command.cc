@@ -78,6 +78,7 @@ void print_dry_run(const train::TrainJob& job, const train::DryRun& run, bool as
                        {"seconds_per_step", run.seconds_per_step},
                        {"optimizer_seconds", run.optimizer_seconds},
                        {"total_seconds", run.total_seconds},
+                       {"validation_seconds", run.validation_seconds},
                        {"tokens_per_second", run.tokens_per_second},
                        {"gemm_share", run.gemm_share},
                        {"checkpoint_bytes", run.checkpoint_bytes}};
@@ -92,7 +93,8 @@ void print_dry_run(const train::TrainJob& job, const train::DryRun& run, bool as
   row("tokens per second", format_count(run.tokens_per_second));
   row("share of GEMM peak", fmt::format("{:.0f}% (forward and backward)", 100 * run.gemm_share));
   row("steps", fmt::format("{}", job.config.steps));
-  row("total time", format_duration(run.total_seconds));
+  row("total time", fmt::format("{}, of it {} validation", format_duration(run.total_seconds),
+                                format_duration(run.validation_seconds)));
   row("a checkpoint", format_bytes(static_cast<double>(run.checkpoint_bytes)));
 }
 

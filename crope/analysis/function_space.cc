@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "crope/model/norm_gain.h"
 #include "crope/ops/check.h"
 
 namespace crope::analysis {
@@ -26,15 +27,19 @@ Quarters quarters_of(const Tensor& dense) {
   return {part(0, 0), part(0, 1), part(1, 0), part(1, 1)};
 }
 
-ProjectionEnergies energies_of(std::int64_t layer, char name, const model::Projection& projection) {
+ProjectionEnergies energies_of(std::int64_t layer, char name, const model::Projection& projection,
+                               const SurroundingGains& gains) {
   const Tensor dense = model::dense_matrix(projection).detach();
+  const Tensor folded = fold_gains(dense, gains);
   return {.layer = layer,
           .projection = name,
           .tied = std::holds_alternative<ops::ComplexWeight>(projection),
           .rows = dense.size(0),
           .columns = dense.size(1),
           .squared_norm = squared_norm(dense.to(at::kDouble)),
-          .energies = pauli_energies(dense)};
+          .energies = pauli_energies(dense),
+          .effective_squared_norm = squared_norm(folded),
+          .effective = pauli_energies(folded)};
 }
 
 }  // namespace
@@ -55,15 +60,36 @@ RandomShare random_share(std::int64_t rows, std::int64_t columns) {
   return {.deviation = 1 / (2 * std::sqrt(n + 1))};
 }
 
+Tensor fold_gains(const Tensor& dense, const SurroundingGains& gains) {
+  ops::check_shape(dense.dim() == 2 && dense.size(0) % 2 == 0, "fold_gains", "dense", "[2M, 2N]", dense);
+  Tensor folded = dense.detach().to(at::kDouble);
+  if (gains.head.defined()) {
+    const Tensor& head = gains.head;
+    const bool fits = head.dim() == 1 && head.size(0) > 0 && head.size(0) % 2 == 0 && dense.size(0) % head.size(0) == 0;
+    ops::check_shape(fits, "fold_gains", "gains.head", "[K], K even and a divisor of 2M", head);
+    // Rows are the real parts of all heads, then the imaginary parts of all heads.
+    const Tensor rows = head.detach().view({2, 1, -1}).expand({2, dense.size(0) / head.size(0), -1});
+    folded = folded * rows.reshape({-1, 1});
+  }
+  if (gains.input.defined()) {
+    const Tensor& input = gains.input;
+    ops::check_shape(input.dim() == 1 && input.size(0) == dense.size(1), "fold_gains", "gains.input", "[2N]", input);
+    folded = folded * input.detach();
+  }
+  return folded;
+}
+
 std::vector<ProjectionEnergies> projection_energies(const model::Transformer& model) {
   std::vector<ProjectionEnergies> all;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     const auto layer = static_cast<std::int64_t>(i);
     const model::Attention& attention = model.blocks[i].attention;
-    all.push_back(energies_of(layer, 'q', attention.qkv[0]));
-    all.push_back(energies_of(layer, 'k', attention.qkv[1]));
-    all.push_back(energies_of(layer, 'v', attention.qkv[2]));
-    all.push_back(energies_of(layer, 'o', attention.o));
+    const std::int64_t K = model.config.qk_width();
+    const Tensor input = model::expand_gain(model.blocks[i].attention_norm, model.config.d_model);
+    all.push_back(energies_of(layer, 'q', attention.qkv[0], {input, model::expand_gain(attention.q_norm, K)}));
+    all.push_back(energies_of(layer, 'k', attention.qkv[1], {input, model::expand_gain(attention.k_norm, K)}));
+    all.push_back(energies_of(layer, 'v', attention.qkv[2], {input, {}}));
+    all.push_back(energies_of(layer, 'o', attention.o, {}));
   }
   return all;
 }

@@ -36,6 +36,16 @@ struct RandomShare {
 };
 RandomShare random_share(std::int64_t rows, std::int64_t columns);
 
+// The gains of the norms around a projection, in halves. An undefined gain is absent.
+struct SurroundingGains {
+  torch::Tensor input;  // [2N]: of the norm before it
+  torch::Tensor head;   // [K]: of the norm after it, the same for every head; K divides 2M
+};
+
+// diag(head gains) W diag(input gain) in fp64, for dense[2M, 2N]: up to one positive number per head and token, the map
+// from x / rms(x) to what attention reads (docs/mathematics.md, section 8).
+torch::Tensor fold_gains(const torch::Tensor& dense, const SurroundingGains& gains);
+
 struct ProjectionEnergies {
   std::int64_t layer;
   char projection;  // 'q', 'k', 'v' or 'o'
@@ -43,6 +53,10 @@ struct ProjectionEnergies {
   std::int64_t rows, columns;  // of the dense matrix
   double squared_norm;         // of the dense matrix, computed directly
   PauliEnergies energies;
+  // The same of the matrix with the gains folded in: attention_norm in Q, K and V, q_norm in Q, k_norm in K. No norm
+  // surrounds O, so its two sets of energies are equal.
+  double effective_squared_norm;
+  PauliEnergies effective;
 };
 
 // Every attention projection of a model, layer by layer.

@@ -110,13 +110,23 @@ class Importer {
     return from_hf(value, name, config_);
   }
 
-  // An export gives a QK-norm without gains ones, which nobody may have trained since.
+  // A QK-norm without gains is exported with ones (times sqrt(2) for the keys of half_rope_qk), in any of the types of
+  // an export. Anything else has been trained since.
   void check_ones() {
+    const Tensor ones = at::ones({config_.qk_width()});
     for (int64_t layer = 0; layer < config_.num_layers; ++layer) {
       for (const char* name : {"q_norm", "k_norm"}) {
         const HfPlace place = hf_place(fmt::format("blocks.{}.attention.{}.weight", layer, name));
-        const Tensor gain = read_dense(*place.name, place.hf_name());
-        if (!at::equal(gain, at::ones_like(gain))) throw ChangedSinceExport{place.hf_name()};
+        const std::string theirs = place.hf_name();
+        used_.insert(theirs);
+        const Tensor found = files_.read(theirs, hf_shape(config_, *place.name));
+        const Tensor exported = to_hf(ones, *place.name, config_);
+        const auto is_exported_as = [&](torch::ScalarType type) {
+          return at::equal(found, exported.to(type).to(torch::kFloat32));
+        };
+        const bool unchanged =
+            is_exported_as(torch::kFloat32) || is_exported_as(torch::kBFloat16) || is_exported_as(torch::kFloat16);
+        if (!unchanged) throw ChangedSinceExport{theirs};
       }
     }
   }

@@ -24,7 +24,8 @@ Tensor expand_gain(const Tensor& gain, std::int64_t width) {
 }
 
 Tensor expand_adjacent_gain(const Tensor& gain, std::int64_t width) {
-  return is_shared(gain, width) ? gain.repeat_interleave(2) : gain;
+  if (!gain.defined() || !is_shared(gain, width)) return gain;
+  return gain.repeat_interleave(2);
 }
 
 }  // namespace crope::model

@@ -73,14 +73,15 @@ std::string percent(double share) {
 
 report::Table summary_table(const std::vector<std::pair<std::string, ProjectionSummary>>& rows,
                             const std::string& caption) {
-  report::Table table{.columns = {"model", "projection", "tied", "σ0", "σ1", "σ2", "σ3", "conjugate-linear", "random",
-                                  "deviations off"},
+  report::Table table{.columns = {"model", "projection", "tied", "σ0", "σ1", "σ2", "σ3", "conjugate-linear",
+                                  "with gains", "random", "deviations off"},
                       .caption = caption};
   for (const auto& [label, row] : rows) {
     const double total = row.energies.total(), share = row.energies.conjugate_linear_share();
     std::vector<std::string> cells = {label, std::string(1, row.projection), row.tied ? "yes" : "no"};
     for (const double energy : row.energies.sigma) cells.push_back(percent(total > 0 ? energy / total : 0));
     cells.push_back(percent(share));
+    cells.push_back(percent(row.effective.conjugate_linear_share()));
     cells.push_back(fmt::format("{} ± {:.2f}%", percent(row.random.mean), 100 * row.random.deviation));
     cells.push_back(row.tied ? "–" : fmt::format("{:+.1f}", (share - row.random.mean) / row.random.deviation));
     table.rows.push_back(std::move(cells));
@@ -152,7 +153,14 @@ constexpr const char* kHowToRead =
     "the matrix. Blue is complex-linear (σ0, σ2), orange conjugate-linear (σ1, σ3: reflections, what CRoPE "
     "leaves out). A random matrix has half of each, the dotted line. In a dense model nothing ties the coordinates of "
     "the residual stream into pairs, so half is also what one expects of a trained one whose use of reflections is "
-    "not special to these pairs.";
+    "not special to these pairs.\n\n"
+    "Figures and energies are those of the matrices as stored. The column “with gains” is the conjugate-linear share "
+    "of "
+    "what the network computes: the gain of the norm before Q, K and V is multiplied into their columns, and the gain "
+    "of QK-norm into the rows of every head of Q and K. Where the two gains of a pair differ, a tied projection "
+    "becomes "
+    "slightly conjugate-linear; with one gain per pair (or none in QK-norm) it stays complex-linear. No norm surrounds "
+    "O.";
 
 }  // namespace
 
@@ -166,7 +174,10 @@ std::vector<ProjectionSummary> summarize(const AnalyzedModel& model) {
       if (each.projection != projection) continue;
       ++row.matrices;
       row.tied = each.tied;
-      for (std::size_t i = 0; i < 4; ++i) row.energies.sigma[i] += each.energies.sigma[i];
+      for (std::size_t i = 0; i < 4; ++i) {
+        row.energies.sigma[i] += each.energies.sigma[i];
+        row.effective.sigma[i] += each.effective.sigma[i];
+      }
       squared_energy += each.squared_norm * each.squared_norm;
       deviation = random_share(each.rows, each.columns).deviation;
     }
@@ -192,15 +203,22 @@ Json analysis_to_json(const ModelAnalysis& analysis) {
                              {"sigma", each.energies.sigma},
                              {"squared_norm", each.squared_norm},
                              {"conjugate_linear_share", each.energies.conjugate_linear_share()},
+                             {"effective",
+                              {{"sigma", each.effective.sigma},
+                               {"squared_norm", each.effective_squared_norm},
+                               {"conjugate_linear_share", each.effective.conjugate_linear_share()}}},
                              {"random_share", {{"mean", random.mean}, {"deviation", random.deviation}}}});
     }
     Json summary = Json::array();
     for (const ProjectionSummary& row : summarize(model)) {
-      summary.push_back({{"projection", std::string(1, row.projection)},
-                         {"tied", row.tied},
-                         {"sigma", row.energies.sigma},
-                         {"conjugate_linear_share", row.energies.conjugate_linear_share()},
-                         {"random_share", {{"mean", row.random.mean}, {"deviation", row.random.deviation}}}});
+      summary.push_back(
+          {{"projection", std::string(1, row.projection)},
+           {"tied", row.tied},
+           {"sigma", row.energies.sigma},
+           {"conjugate_linear_share", row.energies.conjugate_linear_share()},
+           {"effective",
+            {{"sigma", row.effective.sigma}, {"conjugate_linear_share", row.effective.conjugate_linear_share()}}},
+           {"random_share", {{"mean", row.random.mean}, {"deviation", row.random.deviation}}}});
     }
     Json json = {{"directory", model.dir.string()}, {"summary", summary}, {"projections", projections}};
     if (model.step) json["step"] = *model.step;

@@ -19,7 +19,8 @@ struct ProjectionSummary {
   bool tied;
   std::int64_t matrices;
   analysis::PauliEnergies energies;
-  analysis::RandomShare random;  // of that many matrices of that shape, taken together
+  analysis::PauliEnergies effective;  // with the gains of the norms folded in
+  analysis::RandomShare random;       // of that many matrices of that shape, taken together
 };
 std::vector<ProjectionSummary> summarize(const analysis::AnalyzedModel& model);
 

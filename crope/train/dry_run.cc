@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/memory.h"
 #include "crope/base/rounding.h"
@@ -17,6 +18,7 @@
 #include "crope/train/optimizer.h"
 #include "crope/train/starting_model.h"
 #include "crope/train/train_step.h"
+#include "crope/train/validation.h"
 
 namespace crope::train {
 namespace {
@@ -43,6 +45,24 @@ double median_seconds(const std::function<void()>& work) {
   }
   std::ranges::sort(times);
   return times[times.size() / 2];
+}
+
+// Rows that the run validates on, summed over all its validations. Other texts come once, after the last step.
+std::uint64_t count_validated_rows(const TrainJob& job, const data::DataDir& data) {
+  const TrainConfig& config = job.config;
+  if (config.validate_every == 0) return 0;
+  const auto rows_of = [&](const data::DataDir& text) {
+    const data::TokenRows rows(text.val, config.seq_len, job.model.vocab_size);
+    return limited_rows(rows.size(), config.validation_rows);
+  };
+  std::uint64_t count = 0;
+  try {
+    count = rows_of(data) * static_cast<std::uint64_t>(count_validations(config));
+  } catch (const Error&) {
+    // The trainer warns and does not validate where the part is missing or shorter than a row.
+  }
+  for (const OtherText& text : job.validate_also) count += rows_of(held_out_text(data::open_data_dir(text.data)));
+  return count;
 }
 
 }  // namespace
@@ -85,12 +105,11 @@ DryRun dry_run(const TrainJob& job, Log& log) {
   result.seconds_per_step = piece_seconds * std::max(batch_pieces, static_cast<double>(pieces) - 1) + optimizer_seconds;
   result.tokens_per_second = static_cast<double>(config.batch_size * config.seq_len) / result.seconds_per_step;
   // A validation is forward only: about a third of a training piece.
-  const double validations =
-      config.validate_every > 0 ? static_cast<double>(config.steps / config.validate_every) : 0.0;
+  result.validated_rows = count_validated_rows(job, data);
   const double validation_pieces =
-      static_cast<double>(config.validation_rows) / static_cast<double>(config.micro_batch_size);
-  result.total_seconds =
-      static_cast<double>(config.steps) * result.seconds_per_step + validations * validation_pieces * piece_seconds / 3;
+      static_cast<double>(result.validated_rows) / static_cast<double>(config.micro_batch_size);
+  result.validation_seconds = validation_pieces * piece_seconds / 3;
+  result.total_seconds = static_cast<double>(config.steps) * result.seconds_per_step + result.validation_seconds;
   const double flops = model::cost_per_token(model.config, config.seq_len).training_flops *
                        static_cast<double>(config.micro_batch_size * config.seq_len);
   result.gemm_share = flops / piece_seconds / measure_gemm_peak(model.embedding.device());

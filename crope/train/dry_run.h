@@ -12,8 +12,10 @@ struct DryRun {
   std::int64_t parameters;
   std::uint64_t memory;  // peak of the process, in bytes
   double seconds_per_step;
-  double optimizer_seconds;  // of these
-  double total_seconds;      // of the whole run, with its validations
+  double optimizer_seconds;      // of these
+  double total_seconds;          // of the whole run, with its validations
+  double validation_seconds;     // of these
+  std::uint64_t validated_rows;  // over all validations, other texts included
   double tokens_per_second;
   double gemm_share;  // of the measured GEMM peak, forward and backward
   std::uint64_t checkpoint_bytes;

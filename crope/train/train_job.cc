@@ -159,21 +159,20 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
   if (!job.init_from.empty() && fs::exists(job.init_from)) {
     check(model::resolve_model_dir(job.init_from), "that of the model");
   }
-  for (const OtherText& text : job.validate_also) {
-    const data::DataDir other = data::open_data_dir(text.data);
-    if (!other.info || other.info->tokenizer_fingerprint == data.info->tokenizer_fingerprint) continue;
-    throw Error(fmt::format("--validate-also {}: {} was prepared with another tokenizer than {}", text.name,
-                            text.data.string(), job.data.string()),
-                "prepare it again: crope data prepare SOURCE... --tokenizer " + job.data.string());
-  }
 }
 
-void check_names(const std::vector<OtherText>& texts) {
+void check_other_texts(const TrainJob& job, const data::DataDir& data) {
+  if (job.config.validate_every == 0) return;  // nothing reads them
   std::set<std::string> names;
-  for (const OtherText& text : texts) {
+  for (const OtherText& text : job.validate_also) {
     if (!names.insert(text.name).second) {
       throw UsageError(fmt::format("--validate-also: the name '{}' is given twice", text.name));
     }
+    const data::DataDir other = data::open_data_dir(text.data);
+    if (!other.info || !data.info || other.info->tokenizer_fingerprint == data.info->tokenizer_fingerprint) continue;
+    throw Error(fmt::format("--validate-also {}: {} was prepared with another tokenizer than {}", text.name,
+                            text.data.string(), job.data.string()),
+                "prepare it again: crope data prepare SOURCE... --tokenizer " + job.data.string());
   }
 }
 
@@ -212,8 +211,14 @@ TrainJob resolve_job(const JobRequest& request) {
   validate(job.config);
   model::validate(job.model);
   check_lengths(job);
-  check_names(job.validate_also);
-  check_tokenizers(job, data::open_data_dir(job.data));
+  // A run may remember texts and still be resumed without validation; to ask for both is a mistake.
+  if (!request.validate_also.empty() && job.config.validate_every == 0) {
+    throw UsageError("--validate-also needs validation, which --validate-every 0 turns off",
+                     "to validate at the end only, give --validate-every the number of steps");
+  }
+  const data::DataDir data = data::open_data_dir(job.data);
+  check_tokenizers(job, data);
+  check_other_texts(job, data);
 
   const dist::Launch& launch = request.launch;
   if (launch.size > 1 && job.config.threads == 0) job.config.threads = dist::threads_per_rank(launch);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cmath>
@@ -99,7 +100,10 @@ class Trainer {
       log_.warn(fmt::format("no validation: {}", e.what()));
     }
     for (const OtherText& text : job_.validate_also) {
-      other_validations_.push_back({text.name, Validation(held_out_text(data::open_data_dir(text.data)), V, options)});
+      const data::DataDir other = held_out_text(data::open_data_dir(text.data));
+      other_validations_.emplace_back(text.name, Validation(other, V, options));
+      // Without dataset.json nothing says that the ids fit, and the text is first read after the last step.
+      if (!other.info) other_validations_.back().second.check_ids();
     }
   }
 
@@ -173,21 +177,13 @@ class Trainer {
                               learning_rate(schedule_of(config_), progress_.step - 1), format_count(rates_.back()),
                               100 * rates_.back() * flops_per_token / peak));
       const bool is_last = progress_.step == config_.steps;
-      if (validation_is_due()) validate(is_last);
+      if (validation_is_due(config_, progress_.step)) validate(is_last);
       progress_.elapsed_s = elapsed_before + seconds_since(start);
       if (is_due(config_.checkpoint_every) || is_last) save();
     }
   }
 
   bool is_due(std::int64_t every) const { return every > 0 && progress_.step % every == 0; }
-
-  // The final phase counts back from the last step, which is always validated.
-  bool validation_is_due() const {
-    if (config_.validate_every == 0) return false;
-    const std::int64_t left = config_.steps - progress_.step;
-    const bool is_final = config_.validate_final_every > 0 && left < config_.validate_final_steps;
-    return is_due(config_.validate_every) || left == 0 || (is_final && left % config_.validate_final_every == 0);
-  }
 
   // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
   bool update(Clock::time_point start) {
@@ -232,31 +228,38 @@ class Trainer {
                                 : "there is no checkpoint yet; try a smaller --lr or --grad-clip 1");
   }
 
+  // One line of metrics: the loss on the data's own validation part, if it has one, and at the last step the loss on
+  // every other text.
   void validate(bool is_last) {
-    if (!validation_) return;
+    const bool has_others = is_last && !other_validations_.empty();
+    if (!validation_ && !has_others) return;
     const auto measure = [&](const Validation& validation) {
       const PrecisionScope scope(step_options(config_).precision, model_->embedding.device());
       return validation.run(*model_, *group_);
     };
-    const ValidationResult result = measure(*validation_);
-    Json line = {{"step", progress_.step}, {"val_loss", result.loss}};
-    std::string text = fmt::format("step {}: validation loss {:.4f}", progress_.step, result.loss);
-    if (result.bits_per_byte) {
-      line["bits_per_byte"] = *result.bits_per_byte;
-      text += fmt::format(", {:.4f} bits per byte", *result.bits_per_byte);
+    Json line = {{"step", progress_.step}};
+    std::vector<std::string> words;
+    if (validation_) {
+      const ValidationResult result = measure(*validation_);
+      line["val_loss"] = result.loss;
+      words.push_back(fmt::format("validation loss {:.4f}", result.loss));
+      if (result.bits_per_byte) {
+        line["bits_per_byte"] = *result.bits_per_byte;
+        words.push_back(fmt::format("{:.4f} bits per byte", *result.bits_per_byte));
+      }
+      summary_.validation = result;
+      validated_step_ = progress_.step;
     }
     for (const auto& [name, validation] : other_validations_) {
-      if (!is_last) break;
+      if (!has_others) break;
       const double loss = measure(validation).loss;
       line["val_loss_" + name] = loss;
-      text += fmt::format(", {} {:.4f}", name, loss);
+      words.push_back(fmt::format("{} {:.4f}", name, loss));
       summary_.other_losses.emplace_back(name, loss);
     }
     write_metrics(line);
-    log_.info(text);
+    log_.info(fmt::format("step {}: {}", progress_.step, fmt::join(words, ", ")));
     if (group_->is_first()) show_sample();
-    summary_.validation = result;
-    validated_step_ = progress_.step;
   }
 
   void show_sample() const {

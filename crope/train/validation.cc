@@ -42,6 +42,29 @@ std::optional<double> bytes_per_token(const data::DataDir& data, const data::Tok
 
 }  // namespace
 
+bool validation_is_due(const TrainConfig& config, std::int64_t step) {
+  if (config.validate_every == 0) return false;
+  const std::int64_t left = config.steps - step;
+  const bool is_final = config.validate_final_every > 0 && left < config.validate_final_steps;
+  return step % config.validate_every == 0 || left == 0 || (is_final && left % config.validate_final_every == 0);
+}
+
+std::int64_t count_validations(const TrainConfig& config) {
+  if (config.validate_every == 0) return 0;
+  std::int64_t count = config.steps / config.validate_every;
+  // And those of the final phase, or of the last step alone, that are not among them.
+  const bool has_final = config.validate_final_every > 0 && config.validate_final_steps > 0;
+  const std::int64_t phase = has_final ? std::min(config.validate_final_steps, config.steps) : 1;
+  for (std::int64_t left = 0; left < phase; left += has_final ? config.validate_final_every : 1) {
+    if ((config.steps - left) % config.validate_every != 0) ++count;
+  }
+  return count;
+}
+
+std::uint64_t limited_rows(std::uint64_t available, std::int64_t at_most) {
+  return at_most == 0 ? available : std::min(available, static_cast<std::uint64_t>(at_most));
+}
+
 data::DataDir held_out_text(data::DataDir data) {
   if (!data.val.empty()) return data;
   data.val = data.train;
@@ -51,9 +74,14 @@ data::DataDir held_out_text(data::DataDir data) {
 
 Validation::Validation(const data::DataDir& data, std::int64_t vocab_size, const ValidationOptions& options)
     : tokens_(data.val, options.seq_len, vocab_size),
-      rows_(options.rows == 0 ? tokens_.size() : std::min(tokens_.size(), static_cast<std::uint64_t>(options.rows))),
+      rows_(limited_rows(tokens_.size(), options.rows)),
       micro_batch_size_(options.micro_batch_size),
       bytes_per_token_(bytes_per_token(data, tokens_, rows_)) {}
+
+void Validation::check_ids() const {
+  std::vector<std::int64_t> row(static_cast<std::size_t>(tokens_.seq_len()) + 1);
+  for (std::uint64_t r = 0; r < rows_; ++r) tokens_.read(r, row);
+}
 
 ValidationResult Validation::run(const model::Transformer& model) const {
   dist::ProcessGroup alone;

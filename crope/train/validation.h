@@ -9,8 +9,16 @@
 #include "crope/data/token_rows.h"
 #include "crope/dist/process_group.h"
 #include "crope/model/transformer.h"
+#include "crope/train/train_config.h"
 
 namespace crope::train {
+
+// Whether a run validates after its update number `step`, counted from 1: every validate_every steps, in the final
+// phase every validate_final_every steps counted back from the last one, and always after the last.
+bool validation_is_due(const TrainConfig& config, std::int64_t step);
+
+// The number of steps of the whole run after which it validates.
+std::int64_t count_validations(const TrainConfig& config);
 
 struct ValidationResult {
   double loss;                          // mean over the predicted tokens, in nats
@@ -23,9 +31,12 @@ data::DataDir held_out_text(data::DataDir data);
 
 struct ValidationOptions {
   std::int64_t seq_len;
-  std::int64_t rows = 0;  // at most; 0 takes all
+  std::int64_t rows = 0;  // at most; 0 takes all (limited_rows)
   std::int64_t micro_batch_size = 1;
 };
+
+// The number of rows that are validated on, out of `available`; at_most = 0 takes all.
+std::uint64_t limited_rows(std::uint64_t available, std::int64_t at_most);
 
 class Validation {
  public:
@@ -36,6 +47,9 @@ class Validation {
 
   // The same, each rank of the group with its share of the rows.
   ValidationResult run(const model::Transformer& model, dist::ProcessGroup& group) const;
+
+  // Reads every row once. Throws Error naming shard and place for an id outside the vocabulary.
+  void check_ids() const;
 
   std::uint64_t rows() const { return rows_; }
 

@@ -2,8 +2,12 @@
 
 #include <cmath>
 
+#include "crope/base/error.h"
+#include "crope/base/log.h"
 #include "crope/model/init.h"
+#include "crope/model/model_dir.h"
 #include "crope/model/pair_layout.h"
+#include "tests/golden_models.h"
 #include "tests/tensor_checks.h"
 
 namespace crope::analysis {
@@ -56,6 +60,66 @@ TEST(FunctionSpace, TiedWeightsHaveNoReflections) {
       } else {
         const RandomShare expected = random_share(each.rows, each.columns);
         EXPECT_NEAR(each.energies.conjugate_linear_share(), expected.mean, 5 * expected.deviation);
+      }
+    }
+  }
+}
+
+// One tied block [[a, b], [-b, a]], and the energies that docs/mathematics.md, section 8, works out for its gains.
+TEST(FunctionSpace, GainsFoldIntoABlockAsByHand) {
+  const double a = 3, b = -2, r1 = 1.5, r2 = 0.5, c1 = 2, c2 = 0.25;
+  const Tensor block = at::tensor({a, b, -b, a}, at::kDouble).view({2, 2});
+  const Tensor folded =
+      fold_gains(block, {.input = at::tensor({c1, c2}, at::kDouble), .head = at::tensor({r1, r2}, at::kDouble)});
+  const Tensor expected = at::tensor({r1 * a * c1, r1 * b * c2, -r2 * b * c1, r2 * a * c2}, at::kDouble).view({2, 2});
+  EXPECT_TRUE(at::equal(folded, expected));
+  const PauliEnergies energies = pauli_energies(folded);
+  const auto square = [](double x) { return x * x; };
+  const double conjugate = (square(a * (r1 * c1 - r2 * c2)) + square(b * (r1 * c2 - r2 * c1))) / 2;
+  const double total =
+      square(a) * (square(r1 * c1) + square(r2 * c2)) + square(b) * (square(r1 * c2) + square(r2 * c1));
+  EXPECT_NEAR(energies.sigma[1] + energies.sigma[3], conjugate, 1e-12 * total);
+  EXPECT_NEAR(energies.total(), total, 1e-12 * total);
+}
+
+// Two heads of width 4 in halves: rows are re0 re1 | re2 re3 | im0 im1 | im2 im3, heads inside each half.
+TEST(FunctionSpace, EveryHeadHasTheSameRowGains) {
+  const Tensor ones = at::ones({8, 2}, at::kDouble);
+  const Tensor folded = fold_gains(ones, {.input = {}, .head = at::tensor({2.0, 3.0, 5.0, 7.0})});
+  const Tensor rows = at::tensor({2.0, 3.0, 2.0, 3.0, 5.0, 7.0, 5.0, 7.0}, at::kDouble);
+  EXPECT_TRUE(at::equal(folded, rows.unsqueeze(1).expand({8, 2})));
+  EXPECT_TRUE(at::equal(fold_gains(ones, {}), ones));
+}
+
+TEST(FunctionSpace, GainsOfAnotherWidthAreRefused) {
+  const Tensor w = at::ones({8, 6});
+  EXPECT_THROW(fold_gains(w, {.input = at::ones({8}), .head = {}}), Error);
+  EXPECT_THROW(fold_gains(w, {.input = {}, .head = at::ones({6})}), Error);
+  EXPECT_THROW(fold_gains(w, {.input = {}, .head = at::ones({1})}), Error);
+}
+
+// Free gains make tied projections slightly conjugate-linear; one gain per pair, or none, does not.
+TEST(FunctionSpace, GoldensWithTheirGainsFoldedIn) {
+  Log silent(nullptr);
+  for (const std::string& name : test::golden_models()) {
+    const model::Transformer model = model::load_model(test::golden_folder(name), silent);
+    const bool in_pairs = model.config.norm_gain == "pair";
+    const bool heads_in_pairs = model.config.qk_gain != "free";
+    for (const ProjectionEnergies& each : projection_energies(model)) {
+      const std::string what = name + " " + each.projection + std::to_string(each.layer);
+      EXPECT_NEAR(each.effective.total(), each.effective_squared_norm, 1e-12 * each.effective_squared_norm) << what;
+      if (each.projection == 'o') {
+        EXPECT_EQ(each.effective.sigma, each.energies.sigma) << what;
+        continue;
+      }
+      EXPECT_NE(each.effective.sigma, each.energies.sigma) << what << ": the goldens' gains are not ones";
+      if (!each.tied) {
+        EXPECT_GT(each.effective.conjugate_linear_share(), 0.2) << what;
+      } else if (in_pairs && (each.projection == 'v' || heads_in_pairs)) {
+        EXPECT_LE(each.effective.conjugate_linear_share(), 1e-12) << what;
+      } else {
+        EXPECT_GT(each.effective.conjugate_linear_share(), 1e-4) << what;
+        EXPECT_LT(each.effective.conjugate_linear_share(), 0.1) << what;
       }
     }
   }

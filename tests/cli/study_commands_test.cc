@@ -1,6 +1,11 @@
 // crope examples, analyze and report as a user runs them.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "crope/base/json.h"
 #include "tests/report/synthetic_run.h"
 #include "tests/run_program.h"
@@ -68,6 +73,29 @@ TEST(AnalyzeCommand, TiedProjectionsHaveNoReflections) {
   const auto table = run_program("analyze --layers " + golden_model("rope"));
   EXPECT_EQ(table.status, 0) << table.err;
   EXPECT_NE(table.out.find("best pairing"), std::string::npos);
+  EXPECT_NE(table.out.find("with gains"), std::string::npos);
+}
+
+// The last four words of a row: the raw share, the share with gains, and "0.500 ± x" of a random matrix.
+TEST(AnalyzeCommand, TheTableShowsTheShareWithGains) {
+  const auto shares = [](const std::string& model, const std::string& projection) -> std::pair<double, double> {
+    const auto table = run_program("analyze " + golden_model(model));
+    EXPECT_EQ(table.status, 0) << table.err;
+    std::istringstream lines(table.out);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words_of_line(line);
+      const std::vector<std::string> words{std::istream_iterator<std::string>(words_of_line), {}};
+      if (words.size() != 13 || words[1] != projection) continue;
+      return {std::stod(words[8]), std::stod(words[9])};
+    }
+    ADD_FAILURE() << "no row of " << projection << ":\n" << table.out;
+    return {};
+  };
+  const auto [raw, effective] = shares("crope_all", "q");
+  EXPECT_EQ(raw, 0);
+  EXPECT_GT(effective, 1e-3);
+  EXPECT_EQ(shares("crope_all", "o"), (std::pair{0.0, 0.0}));
+  EXPECT_EQ(shares("more/crope_all_qk_gain_pair", "q"), (std::pair{0.0, 0.0}));
 }
 
 TEST(ReportCommand, GoesIntoTheFirstRunUnlessToldOtherwise) {

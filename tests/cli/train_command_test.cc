@@ -89,6 +89,63 @@ TEST_F(TrainCommand, LeavesWhatScriptsRelyOn) {
   EXPECT_DOUBLE_EQ(lines[0]["lr"].get<double>(), 0.5e-3);  // lr (s + 1) / W while s < W
 }
 
+TEST_F(TrainCommand, OtherTextsAreValidatedAtTheEnd) {
+  fs::create_directories(folder_ / "wiki");
+  std::vector<std::int32_t> tokens(60);
+  std::iota(tokens.begin(), tokens.end(), 50);
+  formats::TokenShardWriter writer(folder_ / "wiki/train_000000.bin", formats::TokenWidth::u16);
+  writer.append(tokens);
+  writer.commit();
+  const std::string wiki = (folder_ / "wiki").string();
+  const ProgramResult result =
+      train("--steps 4 --validate-every 2 --validate-also wiki=" + wiki + " --validate-also again=" + wiki);
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json summary = parse_json(result.out, "stdout");
+  EXPECT_GT(summary["val_loss_wiki"].get<double>(), 0);
+  EXPECT_EQ(summary["val_loss_wiki"], summary["val_loss_again"]);
+  const std::vector<Json> lines = metrics();
+  EXPECT_EQ(lines.back()["val_loss_wiki"], summary["val_loss_wiki"]);
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) EXPECT_FALSE(lines[i].contains("val_loss_wiki")) << lines[i];
+  EXPECT_EQ(read_json(run() / "run.json")["validate_also"]["wiki"]["path"], "../wiki");
+
+  fs::remove_all(run());
+  for (const auto& [flags, words] : std::vector<std::pair<std::string, std::string>>{
+           {"--validate-also " + wiki, "expected NAME=DIR"},
+           {"--validate-also wiki=" + wiki + " --validate-also wiki=" + wiki, "the name 'wiki' is given twice"},
+           {"--validate-every 0 --validate-also wiki=" + wiki, "--validate-every 0 turns off"}}) {
+    const ProgramResult refused = train("--steps 4 " + flags);
+    EXPECT_EQ(refused.status, 2) << flags << refused.err;
+    EXPECT_NE(refused.err.find(words), std::string::npos) << refused.err;
+    EXPECT_FALSE(fs::exists(run()));
+  }
+}
+
+// Runs of one program record one build.
+TEST_F(TrainCommand, TheRecordNamesVersionAndBuild) {
+  std::set<std::string> builds;
+  for (int i = 0; i < 2; ++i) {
+    fs::remove_all(run());
+    ASSERT_EQ(train("--steps 1 --validate-every 0").status, 0);
+    const Json record = read_json(run() / "run.json");
+    EXPECT_FALSE(record["version"].get<std::string>().empty());
+    EXPECT_EQ(record["data"]["path"], "../data");
+    EXPECT_EQ(record["parameters"]["embedding"], 256 * 16);
+    builds.insert(record["build"].get<std::string>());
+  }
+  ASSERT_EQ(builds.size(), 1u);
+  EXPECT_EQ(builds.begin()->size(), 40u);
+  EXPECT_EQ(builds.begin()->find_first_not_of("0123456789abcdef"), std::string::npos) << *builds.begin();
+}
+
+TEST_F(TrainCommand, ADryRunCountsTheWholeValidationPart) {
+  const ProgramResult whole = train("--steps 4 --validate-every 2 --validation-rows 0 --dry-run");
+  ASSERT_EQ(whole.status, 0) << whole.err;
+  const Json estimate = parse_json(whole.out, "stdout");
+  EXPECT_GT(estimate["validation_seconds"].get<double>(), 0);
+  EXPECT_GT(estimate["total_seconds"].get<double>(), estimate["validation_seconds"].get<double>());
+  EXPECT_FALSE(fs::exists(run()));
+}
+
 TEST_F(TrainCommand, AFinishedRunStaysAsItIsAndMoreStepsExtendIt) {
   ASSERT_EQ(train("--steps 3 --checkpoint-every 0 --validate-every 0 --resume").status, 0);
   const std::string record = read_file(run() / "run.json");

@@ -7,6 +7,7 @@
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
 #include "crope/ops/cpu/isa.h"
+#include "tests/golden_models.h"
 #include "tests/infer/small_model.h"
 
 namespace crope::infer {
@@ -56,19 +57,29 @@ TEST_P(DecoderOfVariant, CachedLogitsAreTheUncachedOnes) {
   }
 }
 
-TEST_P(DecoderOfVariant, GoldenLogits) {
+// Every golden model: all variants, gains per pair and absent, wide heads.
+class DecoderOfGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(DecoderOfGolden, GoldenLogits) {
   Log log(nullptr);
-  const auto dir = std::filesystem::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / GetParam().name;
+  const auto dir = test::golden_folder(GetParam());
   const auto golden = formats::SafetensorsFile::open(dir / "golden.safetensors");
   const Tensor tokens = model::view_tensor(golden, "tokens"), expected = model::view_tensor(golden, "logits");
-  Decoder decoder(model::load_model(dir, log));
+  const model::Transformer model = model::load_model(dir, log);
+  Decoder decoder(model);
   for (std::int64_t row = 0; row < tokens.size(0); ++row) {
     const auto* data = tokens.const_data_ptr<std::int64_t>() + row * tokens.size(1);
     const Ids ids(data, data + expected.size(1));
-    expect_equal_logits(cached_logits(decoder, ids, 1), expected[row], "one at a time");
-    expect_equal_logits(cached_logits(decoder, ids, ids.size()), expected[row], "at once");
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{5}, ids.size()}) {
+      const Tensor cached = cached_logits(decoder, ids, piece);
+      expect_equal_logits(cached, expected[row], "pieces of " + std::to_string(piece));
+      expect_equal_logits(cached, uncached_logits(model, ids), "pieces of " + std::to_string(piece));
+    }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(AllModels, DecoderOfGolden, testing::ValuesIn(test::golden_models()),
+                         [](const auto& info) { return test::golden_test_name(info.param); });
 
 TEST_P(DecoderOfVariant, EveryInstructionSetGivesTheSame) {
   const model::Transformer model = small_model(GetParam().variant);

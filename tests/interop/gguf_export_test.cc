@@ -5,6 +5,9 @@
 #include "crope/interop/gguf_model.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
+#include "crope/model/norm_gain.h"
+#include "crope/model/projection.h"
+#include "tests/golden_models.h"
 #include "tests/temporary_folder.h"
 #include "tests/tensor_checks.h"
 
@@ -15,24 +18,24 @@ namespace fs = std::filesystem;
 using formats::GgmlType;
 using formats::GgufFile;
 
-fs::path golden_of(std::string_view variant) {
-  return fs::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / variant;
+fs::path golden_of(const std::string& model) {
+  return test::golden_folder(model);
 }
 
-class GgufExport : public testing::TestWithParam<model::VariantTraits> {
+class GgufExport : public testing::TestWithParam<std::string> {
  protected:
   test::TemporaryFolder folder_;
   Log log_{nullptr};
 };
 
 TEST_P(GgufExport, ComputesTheSame) {
-  const ExportReport report = export_gguf(golden_of(GetParam().name), folder_ / "m.gguf", GgmlType::f32, log_);
+  const ExportReport report = export_gguf(golden_of(GetParam()), folder_ / "m.gguf", GgmlType::f32, log_);
   EXPECT_EQ(report.path, folder_ / "m.gguf");
   EXPECT_LT(report.largest_difference, 1e-5 * report.largest_logit);
   const GgufFile file = GgufFile::open(folder_ / "m.gguf");
   EXPECT_EQ(file.value<std::string>("general.architecture"), "qwen3");
-  EXPECT_EQ(file.value<std::string>("crope.variant"), GetParam().name);
-  const auto config = model::load_config(golden_of(GetParam().name));
+  const auto config = model::load_config(golden_of(GetParam()));
+  EXPECT_EQ(file.value<std::string>("crope.variant"), model::traits(config.variant).name);
   EXPECT_EQ(file.value<std::uint32_t>("qwen3.attention.key_length"), config.v_width());
   EXPECT_EQ(file.at("blk.0.attn_q.weight").shape,
             (std::vector<std::int64_t>{config.num_heads * config.v_width(), config.d_model}));
@@ -44,7 +47,7 @@ TEST_P(GgufExport, ComputesTheSame) {
 TEST_P(GgufExport, StoredTypes) {
   for (const GgmlType type : {GgmlType::f16, GgmlType::bf16, GgmlType::q8_0}) {
     const fs::path path = folder_ / (std::string(formats::ggml_type_name(type)) + ".gguf");
-    const ExportReport report = export_gguf(golden_of(GetParam().name), path, type, log_);
+    const ExportReport report = export_gguf(golden_of(GetParam()), path, type, log_);
     EXPECT_GT(report.largest_difference, 0) << "rounding must show";
     const GgufFile file = GgufFile::open(path);
     for (const formats::GgufTensor& tensor : file.tensors()) {
@@ -55,8 +58,38 @@ TEST_P(GgufExport, StoredTypes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllVariants, GgufExport, testing::ValuesIn(model::kVariants),
-                         [](const auto& info) { return std::string(info.param.name); });
+// The file is the dense model with whole gains, bit for bit: pairs expanded, gains of a pair repeated, ones for none.
+TEST_P(GgufExport, HoldsEveryWeightBitForBit) {
+  const model::Transformer original = model::load_model(golden_of(GetParam()), log_);
+  if (original.config.qk_width() != original.config.v_width()) return;  // filled up: checked by its logits
+  export_gguf(golden_of(GetParam()), folder_ / "m.gguf", GgmlType::f32, log_);
+  const model::Transformer back = load_gguf_model(folder_ / "m.gguf");
+  const model::ModelConfig& config = original.config;
+  EXPECT_EQ(back.config.variant, model::Variant::rope);
+  EXPECT_EQ(back.config.full_head_width(), config.v_width());
+  EXPECT_EQ(back.config.qk_gain, "free");
+  EXPECT_EQ(back.config.norm_gain, "free");
+  ASSERT_EQ(back.blocks.size(), original.blocks.size());
+  const auto same = [&](const torch::Tensor& theirs, const torch::Tensor& ours, std::int64_t width) {
+    EXPECT_TRUE(at::equal(theirs, model::expand_gain(ours, width)));
+  };
+  for (std::size_t i = 0; i < back.blocks.size(); ++i) {
+    const model::Block &theirs = back.blocks[i], &ours = original.blocks[i];
+    same(theirs.attention_norm, ours.attention_norm, config.d_model);
+    same(theirs.feed_forward_norm, ours.feed_forward_norm, config.d_model);
+    same(theirs.attention.q_norm, ours.attention.q_norm, config.qk_width());
+    same(theirs.attention.k_norm, ours.attention.k_norm, config.qk_width());
+    for (std::size_t j = 0; j < 3; ++j) {
+      EXPECT_TRUE(at::equal(model::dense_matrix(theirs.attention.qkv[j]), model::dense_matrix(ours.attention.qkv[j])));
+    }
+    EXPECT_TRUE(at::equal(model::dense_matrix(theirs.attention.o), model::dense_matrix(ours.attention.o)));
+  }
+  same(back.norm, original.norm, config.d_model);
+  EXPECT_TRUE(at::equal(back.embedding, original.embedding));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllModels, GgufExport, testing::ValuesIn(test::golden_models()),
+                         [](const auto& info) { return test::golden_test_name(info.param); });
 
 // Without QK-norm it is llama.cpp's llama, which rotates pairs as our disk has them.
 TEST(GgufExportKinds, WithoutQkNormAndWithAnOutputOfItsOwn) {

@@ -1,5 +1,6 @@
 #include "crope/interop/hf_import.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,6 +10,7 @@
 #include "crope/interop/hf_export.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
+#include "tests/golden_models.h"
 #include "tests/temporary_folder.h"
 #include "tests/tensor_checks.h"
 
@@ -24,8 +26,8 @@ class HfImport : public testing::Test {
 
   // A dense export to start from.
   fs::path exported(const std::string& variant) {
-    const fs::path out = folder_ / ("hf_" + variant);
-    export_hf(fs::path(CROPE_SOURCE_DIR) / "tests/data/goldens" / variant, out, torch::kFloat32, log_);
+    const fs::path out = folder_ / ("hf_" + test::golden_test_name(variant));
+    export_hf(test::golden_folder(variant), out, torch::kFloat32, log_);
     return out;
   }
 
@@ -147,6 +149,39 @@ TEST_F(HfImport, WeightsThatAreNoLongerTiedComeInDense) {
   tensors["model.layers.0.self_attn.q_proj.weight"][0][0] += 1;
   write(filled / "model.safetensors", tensors);
   EXPECT_EQ(load_hf_model(filled, log_).config.variant, model::Variant::rope);
+}
+
+// A gain that no longer has one value per pair, or is no longer one, makes the model dense with free gains, and the
+// imported model computes with the changed gain.
+TEST_F(HfImport, GainsThatHaveBeenTrainedComeInDenseWithAWarning) {
+  struct Case {
+    const char* golden;
+    const char* tensor;
+  };
+  for (const auto& [golden, tensor] : {Case{"more/crope_all_qk_gain_pair", "model.layers.1.self_attn.k_norm.weight"},
+                                       Case{"more/crope_all_qk_gain_pair", "model.layers.0.input_layernorm.weight"},
+                                       Case{"more/crope_all_norm_gain_pair", "model.norm.weight"},
+                                       Case{"more/crope_all_qk_gain_none", "model.layers.1.self_attn.q_norm.weight"},
+                                       Case{"more/rope_qk_gain_none", "model.layers.0.self_attn.k_norm.weight"}}) {
+    const fs::path dir = exported(golden);
+    TensorMap tensors = read(dir / "model.safetensors");
+    tensors[tensor][0] += 0.5;
+    write(dir / "model.safetensors", tensors);
+    std::FILE* lines = std::tmpfile();
+    Log log(lines);
+    const model::Transformer model = load_hf_model(dir, log);
+    std::rewind(lines);
+    std::string text(4096, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), lines));
+    std::fclose(lines);
+    EXPECT_NE(text.find(std::string("'") + tensor + "' has been changed since"), std::string::npos) << text;
+    EXPECT_EQ(model.config.variant, model::Variant::rope) << tensor;
+    EXPECT_EQ(model.config.qk_gain, "free") << tensor;
+    EXPECT_EQ(model.config.norm_gain, "free") << tensor;
+    const model::Transformer before = model::load_model(test::golden_folder(golden), log_);
+    EXPECT_GT(test::relative_error(logits_of(model), logits_of(before)), 1e-3) << tensor;
+    fs::remove_all(dir);
+  }
 }
 
 TEST_F(HfImport, WhatDoesNotFitIsNamed) {

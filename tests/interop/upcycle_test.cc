@@ -2,6 +2,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/model/init.h"
 #include "crope/model/model_dir.h"
 #include "tests/temporary_folder.h"
 #include "tests/tensor_checks.h"
@@ -94,6 +95,50 @@ TEST(UpcycleMethods, PlainIsLeastSquaresAndFittedKeepsMore) {
     }
     EXPECT_GT(fitted_qk, plain_qk);
   }
+}
+
+// The fitted method may pair the residual stream anew, so the gains before the projections become free; the gains of
+// QK-norm keep their pairs. A model that is tied already loses nothing.
+TEST(UpcycleGains, FittedTakesSharedGainsApart) {
+  const model::Transformer tied = golden("more/crope_all_qk_gain_pair");
+  ASSERT_EQ(tied.config.norm_gain, "pair");
+  const model::Transformer dense = densified(tied);
+  const UpcycledModel made = upcycle(dense, Variant::crope_all, UpcycleMethod::fitted);
+  EXPECT_EQ(made.model.config.norm_gain, "free");
+  EXPECT_EQ(made.model.config.qk_gain, "pair");
+  EXPECT_EQ(made.model.norm.size(0), tied.config.d_model);
+  test::expect_close(logits_of(made.model), logits_of(tied), 1e-4);
+  for (const KeptEnergy& layer : made.kept) EXPECT_NEAR(layer.vo, 1, 1e-6);
+
+  const UpcycledModel plain = upcycle(dense, Variant::crope_all, UpcycleMethod::plain);
+  EXPECT_EQ(plain.model.config.norm_gain, "pair") << "the plain method keeps the pairs of the residual stream";
+  test::expect_close(logits_of(plain.model), logits_of(tied), 1e-4);
+}
+
+// Of weights that are not tied, upcycling changes the attention projections and nothing else: all other parameters are
+// the dense model's, with whole gains and in another order of the residual stream.
+TEST(UpcycleGains, OnlyTheTieChangesADenseModelWithSharedGains) {
+  model::ModelConfig config{.vocab_size = 97, .num_layers = 2, .num_heads = 4, .d_model = 32, .d_ff = 24};
+  config.norm_gain = "pair";
+  model::Transformer dense = model::make_random_transformer(config);
+  for (model::Parameter& parameter : dense.parameters) {
+    if (parameter.spec.role == model::Role::gain) parameter.value.uniform_(0.5, 1.5);
+  }
+  const UpcycledModel made = upcycle(dense, Variant::crope_all, UpcycleMethod::fitted);
+  EXPECT_EQ(made.model.config.norm_gain, "free");
+  EXPECT_GT(test::relative_error(logits_of(made.model), logits_of(dense)), 1e-3) << "random weights are not tied";
+
+  const model::Transformer expanded = densified(made.model);
+  const auto sorted = [](const Tensor& x) { return std::get<0>(x.flatten().sort()); };
+  ASSERT_EQ(expanded.parameters.size(), dense.parameters.size());
+  for (std::size_t i = 0; i < dense.parameters.size(); ++i) {
+    const model::Parameter& before = dense.parameters[i];
+    if (before.spec.component == model::Component::attention) continue;
+    const bool shared = before.spec.role == model::Role::gain && before.value.size(0) == config.d_model / 2;
+    const Tensor whole = shared ? at::cat({before.value, before.value}) : before.value;
+    EXPECT_TRUE(at::equal(sorted(expanded.parameters[i].value), sorted(whole))) << before.spec.name;
+  }
+  test::expect_close(logits_of(expanded), logits_of(made.model), 1e-5);
 }
 
 TEST(UpcycleRefusals, SayWhy) {

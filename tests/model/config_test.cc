@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <tuple>
+#include <vector>
 
 #include "crope/base/error.h"
 
@@ -50,6 +52,84 @@ TEST(Config, JsonRoundTripKeepsUnknownKeys) {
       "rope_theta":5000.0,"norm_eps":1e-06,"max_seq_len":64,"variant":"crope_qk","note":{"from":"elsewhere"}})",
                                "test");
   EXPECT_EQ(config_to_json(config_from_json(json, "test")), json);
+}
+
+TEST(Config, OptionalFieldsAreWrittenOnlyWhereTheyDiffer) {
+  const Json plain = config_to_json(ModelConfig{});
+  for (const char* field : {"head_dim", "qk_gain", "norm_gain", "qk_norm", "tie_embeddings"}) {
+    EXPECT_FALSE(plain.contains(field)) << field;
+  }
+  const ModelConfig absent = config_from_json(plain, "test");
+  EXPECT_EQ(absent.head_dim, 0);
+  EXPECT_EQ(absent.qk_gain, "free");
+  EXPECT_EQ(absent.norm_gain, "free");
+  Json explicit_defaults = plain;
+  explicit_defaults.update({{"head_dim", 0}, {"qk_gain", "free"}, {"norm_gain", "free"}});
+  EXPECT_EQ(config_to_json(config_from_json(explicit_defaults, "test")), plain);
+}
+
+TEST(Config, OptionalFieldsRoundTrip) {
+  for (const Json& chosen : std::vector<Json>{{{"head_dim", 256}},
+                                              {{"qk_gain", "pair"}},
+                                              {{"qk_gain", "none"}},
+                                              {{"norm_gain", "pair"}},
+                                              {{"head_dim", 64}, {"qk_gain", "pair"}, {"norm_gain", "pair"}},
+                                              {{"qk_norm", false}, {"tie_embeddings", false}}}) {
+    Json json = config_to_json(ModelConfig{});
+    json.update(chosen);
+    const ModelConfig config = config_from_json(json, "test");
+    EXPECT_EQ(config_to_json(config), json);
+    EXPECT_TRUE(config.other_keys.empty()) << config.other_keys;
+    EXPECT_EQ(config.head_dim, chosen.value("head_dim", 0));
+    EXPECT_EQ(config.qk_gain, chosen.value("qk_gain", "free"));
+    EXPECT_EQ(config.norm_gain, chosen.value("norm_gain", "free"));
+    EXPECT_EQ(config.qk_norm, chosen.value("qk_norm", true));
+  }
+}
+
+TEST(Config, UnknownGainsAreRefusedWithASuggestion) {
+  const auto refusal = [](const Json& chosen) -> std::pair<std::string, std::string> {
+    Json json = config_to_json(ModelConfig{});
+    json.update(chosen);
+    try {
+      config_from_json(json, "dir/config.json");
+    } catch (const Error& e) {
+      return {e.what(), e.hint()};
+    }
+    return {};
+  };
+  auto [message, hint] = refusal({{"qk_gain", "pairs"}});
+  EXPECT_EQ(message.find("dir/config.json"), 0u) << message;
+  EXPECT_NE(message.find("qk_gain = 'pairs', expected free or pair or none"), std::string::npos) << message;
+  EXPECT_NE(hint.find("'pair'"), std::string::npos) << hint;
+  std::tie(message, hint) = refusal({{"norm_gain", "fre"}});
+  EXPECT_NE(message.find("norm_gain = 'fre', expected free or pair"), std::string::npos) << message;
+  EXPECT_NE(hint.find("'free'"), std::string::npos) << hint;
+  // The other norms always have gains.
+  EXPECT_NE(refusal({{"norm_gain", "none"}}).first.find("norm_gain = 'none'"), std::string::npos);
+  EXPECT_NE(refusal({{"qk_gain", 2}}).first.find("qk_gain: expected a word, found 2"), std::string::npos);
+  EXPECT_NE(refusal({{"head_dim", -2}}).first.find("head_dim = -2"), std::string::npos);
+  EXPECT_NE(refusal({{"head_dim", 65}}).first.find("65 wide"), std::string::npos) << "RoPE rotates pairs";
+}
+
+TEST(Config, GainsOfANormThatIsNotThereAreRefused) {
+  for (const char* gain : {"pair", "none"}) {
+    const std::string message = validation_error([&](ModelConfig& c) { c.qk_norm = false, c.qk_gain = gain; });
+    EXPECT_NE(message.find(std::string("qk_gain = '") + gain + "' in a model without QK-norm"), std::string::npos)
+        << message;
+  }
+  EXPECT_EQ(validation_error([](ModelConfig& c) { c.qk_norm = false, c.norm_gain = "pair"; }), "");
+}
+
+// Heads need not divide the width where head_dim gives their own.
+TEST(Config, HeadDimReplacesTheShareOfTheWidth) {
+  EXPECT_EQ(validation_error([](ModelConfig& c) { c.num_heads = 7, c.head_dim = 64; }), "");
+  ModelConfig config;
+  config.head_dim = 256;
+  EXPECT_EQ(config.qk_width(), 256);
+  config.variant = Variant::half_rope_all;
+  EXPECT_EQ(config.qk_width(), 128);
+  EXPECT_EQ(config.v_width(), 128);
 }
 
 TEST(Config, BadFieldsAreNamedWithTheirFile) {

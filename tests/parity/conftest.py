@@ -10,6 +10,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "tests" / "data" / "goldens"
 VARIANTS = ["rope", "crope_qk", "crope_qkv", "crope_all", "half_rope_qk", "half_rope_all"]
+# Every model directory with goldens, as paths below GOLDENS: the six variants, and more/ with other settings.
+GOLDEN_MODELS = sorted(str(path.parent.relative_to(GOLDENS)) for path in GOLDENS.rglob("golden.safetensors"))
 
 
 def run_crope(*arguments, stdin=None):

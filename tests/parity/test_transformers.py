@@ -8,7 +8,7 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from conftest import GOLDENS, VARIANTS, run_crope, score
+from conftest import GOLDEN_MODELS, GOLDENS, run_crope, score
 
 
 def hf_logits(directory, ids):
@@ -21,32 +21,33 @@ def hf_logprobs(logits, ids):
     return torch.log_softmax(logits.double(), -1)[:-1].gather(1, torch.tensor(ids[1:])[:, None])[:, 0].numpy()
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_export_has_our_logits(variant, tmp_path):
-    run_crope("export", GOLDENS / variant, tmp_path / "hf", "--format", "hf")
-    golden = load_file(GOLDENS / variant / "golden.safetensors")
+@pytest.mark.parametrize("name", GOLDEN_MODELS)
+def test_export_has_our_logits(name, tmp_path):
+    run_crope("export", GOLDENS / name, tmp_path / "hf", "--format", "hf")
+    golden = load_file(GOLDENS / name / "golden.safetensors")
     ids = golden["tokens"][0][:-1].tolist()
     model, logits = hf_logits(tmp_path / "hf", ids)
     assert type(model).__name__ == "Qwen3ForCausalLM"
     assert (logits - golden["logits"][0]).abs().max() < 1e-4
-    numpy.testing.assert_allclose(score(GOLDENS / variant, ids), hf_logprobs(logits, ids), atol=1e-4)
+    numpy.testing.assert_allclose(score(GOLDENS / name, ids), hf_logprobs(logits, ids), atol=1e-4)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_saved_again_by_transformers_it_comes_back(variant, tmp_path):
-    run_crope("export", GOLDENS / variant, tmp_path / "hf", "--format", "hf")
+@pytest.mark.parametrize("name", GOLDEN_MODELS)
+def test_saved_again_by_transformers_it_comes_back(name, tmp_path):
+    run_crope("export", GOLDENS / name, tmp_path / "hf", "--format", "hf")
     model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "hf", dtype=torch.float32)
     model.save_pretrained(tmp_path / "again")
     run_crope("import", tmp_path / "again", tmp_path / "back")
-    before = load_file(GOLDENS / variant / "model.safetensors")
+    before = load_file(GOLDENS / name / "model.safetensors")
     after = load_file(tmp_path / "back" / "model.safetensors")
-    assert json.loads((tmp_path / "back" / "config.json").read_text())["variant"] == variant
+    config = json.loads((GOLDENS / name / "config.json").read_text())
+    assert json.loads((tmp_path / "back" / "config.json").read_text()) == config
     assert before.keys() == after.keys()
-    for name, value in before.items():
-        if variant == "half_rope_qk" and name.endswith("k_norm.weight"):
-            assert (value.view(torch.int32) - after[name].view(torch.int32)).abs().max() <= 1, name
+    for tensor, value in before.items():
+        if config["variant"] == "half_rope_qk" and tensor.endswith("k_norm.weight"):
+            assert (value.view(torch.int32) - after[tensor].view(torch.int32)).abs().max() <= 1, tensor
         else:
-            assert torch.equal(value, after[name]), name
+            assert torch.equal(value, after[tensor]), tensor
 
 
 @pytest.mark.parametrize("name", ["stories260K", "stories15M"])

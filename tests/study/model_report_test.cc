@@ -23,11 +23,36 @@ TEST(ModelReport, JsonHoldsTheEnergies) {
     double sum = 0;
     for (const Json& energy : each["sigma"]) sum += energy.get<double>();
     EXPECT_NEAR(sum, each["squared_norm"].get<double>(), 1e-9 * sum);
+    double effective_sum = 0;
+    for (const Json& energy : each["effective"]["sigma"]) effective_sum += energy.get<double>();
+    EXPECT_NEAR(effective_sum, each["effective"]["squared_norm"].get<double>(), 1e-9 * effective_sum);
     const std::string name = each["projection"];
     EXPECT_EQ(each["tied"].get<bool>(), name == "q" || name == "k");
   }
   EXPECT_EQ(json["models"][0]["summary"].size(), 4u);
   EXPECT_FALSE(json.contains("best_linear_share"));
+}
+
+// The matrices of a tied model have no conjugate-linear part; with free gains folded in they have a small one.
+TEST(ModelReport, EffectiveSharesAreBesideTheRawOnes) {
+  Log silent(nullptr);
+  const auto rows_of = [&](const char* name) -> Json {
+    return analysis_to_json(analysis::analyze_model(golden(name), silent))["models"][0];
+  };
+  for (const char* list : {"summary", "projections"}) {
+    for (const Json& row : rows_of("crope_all")[list]) {
+      EXPECT_LT(row["conjugate_linear_share"].get<double>(), 1e-14);
+      const double effective = row["effective"]["conjugate_linear_share"];
+      if (row["projection"] == "o") {
+        EXPECT_LT(effective, 1e-14);
+      } else {
+        EXPECT_GT(effective, 1e-3) << list << row["projection"];
+      }
+    }
+    for (const Json& row : rows_of("more/crope_all_qk_gain_pair")[list]) {
+      EXPECT_LE(row["effective"]["conjugate_linear_share"].get<double>(), 1e-12) << list << row["projection"];
+    }
+  }
 }
 
 TEST(ModelReport, RandomWeightsAreWithinTheirDeviation) {
@@ -53,7 +78,9 @@ TEST(ModelReport, APageWithCurvesOverCheckpoints) {
   for (const char* name : {"energies_q", "conjugate_share_by_step", "fspace_sigma1", "fspace_reflection"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + name + ".svg"))) << name;
   }
-  EXPECT_NE(read_file(folder / "out/index.html").find("id=\"function-space\""), std::string::npos);
+  const std::string page = read_file(folder / "out/index.html");
+  EXPECT_NE(page.find("id=\"function-space\""), std::string::npos);
+  EXPECT_NE(page.find("with gains</th>"), std::string::npos);
   EXPECT_EQ(read_json(folder / "out/analysis.json")["models"].size(), 2u);
 }
 

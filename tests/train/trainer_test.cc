@@ -1,5 +1,6 @@
 #include "crope/train/trainer.h"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -189,6 +190,106 @@ TEST_F(Trainer, TwoProcessesDoNotTrainOneRun) {
   fs::create_directories(job.run);
   const DirectoryLock other(job.run, "trains");
   EXPECT_THROW(train(job, tiny_.log), Error);
+}
+
+// Steps whose line of metrics has the key.
+std::vector<int> steps_with(const fs::path& run, const std::string& key) {
+  std::vector<int> steps;
+  for (const Json& line : metrics(run)) {
+    if (line.contains(key)) steps.push_back(line["step"]);
+  }
+  return steps;
+}
+
+TEST_F(Trainer, ValidatesMoreOftenInItsFinalPhase) {
+  tiny_.run("run", {{"steps", 21}, {"validate_every", 6}, {"validate_final_steps", 8}, {"validate_final_every", 3}});
+  EXPECT_EQ(steps_with(tiny_.path("run"), "val_loss"), (std::vector{6, 12, 15, 18, 21}));
+  tiny_.run("plain", {{"steps", 21}, {"validate_every", 6}});
+  EXPECT_EQ(steps_with(tiny_.path("plain"), "val_loss"), (std::vector{6, 12, 18, 21}));
+}
+
+class OtherTexts : public Trainer {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"near", "far"}) fs::create_directory(tiny_.path(name));
+    write_shard(tiny_.path("near") / "train_000000.bin", 500, 7);
+    write_shard(tiny_.path("near") / "val_000000.bin", 90, 8);
+    write_shard(tiny_.path("far") / "train_000000.bin", 100, 9);
+  }
+
+  JobRequest request(const std::string& run, const Settings& settings = Json::object()) {
+    JobRequest request = tiny_.request(run, settings);
+    request.validate_also = {{"near", tiny_.path("near")}, {"far", tiny_.path("far")}};
+    return request;
+  }
+
+  // The loss of the finished run on all rows of one file.
+  double loss_on(const std::string& run, const fs::path& shard) {
+    const model::Transformer model = model::load_model(tiny_.path(run), tiny_.log);
+    const data::TokenRows rows(std::vector{shard}, 8, 50);
+    std::vector<std::int64_t> ids = rows.read_range(0, rows.size());
+    const at::NoGradGuard no_grad;
+    return model::loss(model, at::from_blob(ids.data(), {static_cast<std::int64_t>(rows.size()), 9}, at::kLong))
+        .item<double>();
+  }
+};
+
+TEST_F(OtherTexts, AreScoredAfterTheLastStepOnly) {
+  const TrainSummary summary = train(resolve_job(request("run", {{"validation_rows", 0}})), tiny_.log);
+  EXPECT_EQ(steps_with(tiny_.path("run"), "val_loss"), (std::vector{4, 8, 12}));
+  EXPECT_EQ(steps_with(tiny_.path("run"), "val_loss_near"), std::vector{12});
+  EXPECT_EQ(steps_with(tiny_.path("run"), "val_loss_far"), std::vector{12});
+  const Json line = metrics(tiny_.path("run")).back();
+  EXPECT_TRUE(line.contains("val_loss")) << "one line holds all of them";
+  // Of a text with a validation part that part, of one without its training part.
+  EXPECT_NEAR(line["val_loss_near"].get<double>(), loss_on("run", tiny_.path("near") / "val_000000.bin"), 1e-5);
+  EXPECT_NEAR(line["val_loss_far"].get<double>(), loss_on("run", tiny_.path("far") / "train_000000.bin"), 1e-5);
+  ASSERT_EQ(summary.other_losses.size(), 2u);
+  EXPECT_EQ(summary.other_losses[0].first, "near");
+  EXPECT_EQ(summary.other_losses[0].second, line["val_loss_near"].get<double>());
+  // They change nothing else of the run.
+  tiny_.run("plain", {{"validation_rows", 0}});
+  EXPECT_EQ(latest_file(tiny_.path("run"), "model.safetensors"), latest_file(tiny_.path("plain"), "model.safetensors"));
+}
+
+TEST_F(OtherTexts, AreScoredWhereTheDataHasNoValidationPart) {
+  fs::remove(tiny_.data() / "val_000000.bin");
+  train(resolve_job(request("run")), tiny_.log);
+  EXPECT_EQ(steps_with(tiny_.path("run"), "val_loss"), std::vector<int>{});
+  EXPECT_EQ(steps_with(tiny_.path("run"), "val_loss_far"), std::vector{12});
+}
+
+TEST_F(OtherTexts, OfAStoppedRunAreScoredWhenItIsResumed) {
+  train(resolve_job(request("whole", {{"keep_checkpoints", 0}})), tiny_.log);
+  fs::copy(tiny_.path("whole"), tiny_.path("cut"), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  link_checkpoint(tiny_.path("cut"), kLatestLink, 4);
+  tiny_.run("cut", {{"keep_checkpoints", 0}});  // does not name the texts again
+  expect_same_run(tiny_.path("whole"), tiny_.path("cut"));
+}
+
+TEST_F(OtherTexts, WithIdsOutsideTheVocabularyAreRefusedAtTheStart) {
+  const std::vector<std::int32_t> ids(100, 50);
+  formats::TokenShardWriter writer(tiny_.path("far") / "train_000000.bin", formats::TokenWidth::u16);
+  writer.append(ids);
+  writer.commit();
+  EXPECT_THROW(train(resolve_job(request("run")), tiny_.log), Error);
+  EXPECT_FALSE(fs::exists(tiny_.path("run") / kMetricsFile)) << "nothing has been trained";
+}
+
+TEST_F(OtherTexts, ThatHaveChangedAreRefused) {
+  train(resolve_job(request("run", {{"steps", 4}})), tiny_.log);
+  write_shard(tiny_.path("far") / "train_000000.bin", 100, 10);
+  const std::string before = read_file(tiny_.path("run") / kMetricsFile);
+  try {
+    tiny_.run("run", {{"steps", 8}});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("--validate-also far: " + tiny_.path("far").string() +
+                                         " holds another text than the run was begun with"),
+              std::string::npos)
+        << e.what();
+  }
+  EXPECT_EQ(read_file(tiny_.path("run") / kMetricsFile), before);
 }
 
 TEST_F(Trainer, OtherDataIsRefused) {

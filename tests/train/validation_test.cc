@@ -36,6 +36,46 @@ TEST(Validation, IsTheMeanOverAFixedSetHoweverItIsCut) {
   EXPECT_THROW(Validation(data, 50, {.seq_len = 300}), Error);
 }
 
+// The last step is always validated, and the final phase counts back from it.
+TEST(Validation, StepsThatAreDue) {
+  const auto steps = [](const TrainConfig& config) {
+    std::vector<std::int64_t> due;
+    for (std::int64_t step = 1; step <= config.steps; ++step) {
+      if (validation_is_due(config, step)) due.push_back(step);
+    }
+    EXPECT_EQ(count_validations(config), static_cast<std::int64_t>(due.size()));
+    return due;
+  };
+  using Steps = std::vector<std::int64_t>;
+  TrainConfig config{.steps = 30, .validate_every = 8};
+  EXPECT_EQ(steps(config), (Steps{8, 16, 24, 30}));
+  config.validate_final_steps = 7;
+  EXPECT_EQ(steps(config), (Steps{8, 16, 24, 30})) << "without --validate-final-every the phase is as the rest";
+  config.validate_final_every = 3;
+  EXPECT_EQ(steps(config), (Steps{8, 16, 24, 27, 30})) << "24 belongs to both and is counted once";
+  config.validate_final_every = 2;
+  EXPECT_EQ(steps(config), (Steps{8, 16, 24, 26, 28, 30}));
+  config.validate_final_steps = 100;
+  config.validate_final_every = 10;
+  EXPECT_EQ(steps(config), (Steps{8, 10, 16, 20, 24, 30})) << "a phase longer than the run";
+  config.validate_every = 15;
+  config.validate_final_steps = 0;
+  EXPECT_EQ(steps(config), (Steps{15, 30})) << "the last step is not counted twice";
+  config.validate_every = 0;
+  config.validate_final_steps = 7;
+  EXPECT_EQ(steps(config), Steps{}) << "0 turns validation off, the final phase included";
+}
+
+TEST(Validation, ATextWithoutAValidationPartIsTakenWhole) {
+  const TinyRun tiny;
+  const data::DataDir both = data::open_data_dir(tiny.data());
+  EXPECT_EQ(held_out_text(both).val, both.val);
+  std::filesystem::remove(tiny.data() / "val_000000.bin");
+  const data::DataDir whole = held_out_text(data::open_data_dir(tiny.data()));
+  EXPECT_EQ(whole.val, both.train);
+  EXPECT_EQ(Validation(whole, 50, {.seq_len = 8}).rows(), (4000u - 1) / 8);
+}
+
 // Where the tokenizer is beside the shards, bytes are counted: with one byte a token, bits per byte are bits per token.
 TEST(Validation, BitsPerByteCountTheBytesOfTheTokens) {
   const TinyRun tiny;

@@ -69,7 +69,7 @@ class AttentionPanel {
     this.tokens = view.tokens?.map((name) => tokenText(name, decoder)) ?? view.ids.map(String);
     byId("attention-body").hidden = false;
     const cut = view.text_tokens > this.tokens.length ? `The first ${this.tokens.length} of ${grouped(view.text_tokens)} tokens. ` : "";
-    byId("attention-note").textContent = cut + (view.complex ? "" : "Q and K are dense in this variant: a pair has a score and no phase.");
+    byId("attention-note").textContent = cut + (view.complex ? "" : "Q and K are dense in this variant: the phase of a pair does not follow the phases of its tokens, so only weights are shown.");
     const options = [["weight", "Weight"], ["phase", "Phase"], ["content", "Phase of content"]];
     if (!view.complex) this.colour = "weight";
     radioChoice(byId("attention-colour"), "colour", view.complex ? options : options.slice(0, 1), this.colour, (value) => {
