@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build everything test test-parity test-all test-asan test-tsan quickstart bench format install clean
+.PHONY: help setup build everything test test-parity test-all test-asan test-tsan quickstart results bench format install clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -42,6 +42,10 @@ test-tsan: setup  ## the tests of what runs in threads of its own, under the thr
 
 quickstart: build  ## a small world, three variants trained and scored on it, a report: minutes
 	@$(CROPE) quickstart --out out/quickstart
+
+results: build  ## regenerate the tables and figures of docs/results.md from docs/study
+	@$(CROPE) report docs/study/main --figures-only --skip-examples --out docs/figures
+	@scripts/update_results.py
 
 bench: everything  ## a training step beside PyTorch's, at paper size and a small one, and the operations
 	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py

@@ -76,6 +76,16 @@ Json describe(const PrepareOptions& options, const std::vector<SourceFile>& file
           {"shard_tokens", options.shard_tokens}};
 }
 
+// A description whose sources are named by their full paths: one file may be given by several.
+Json with_full_paths(Json preparation) {
+  if (!preparation.is_object() || !preparation.contains("sources")) return preparation;
+  for (Json& row : preparation["sources"]) {
+    if (!row.is_object() || !row.contains("name") || !row["name"].is_string() || row["name"] == "-") continue;
+    row["name"] = fs::weakly_canonical(row["name"].get<std::string>()).string();
+  }
+  return preparation;
+}
+
 // What `out` holds if it is the result of this preparation, nothing if it is not there; throws otherwise.
 std::optional<DatasetInfo> find_finished(const PrepareOptions& options, const Json& preparation,
                                          const std::string& fingerprint) {
@@ -95,10 +105,9 @@ std::optional<DatasetInfo> find_finished(const PrepareOptions& options, const Js
   const DataDir dir = open_data_dir(options.out);
   std::vector<std::string> differences;
   if (dir.info->tokenizer_fingerprint != fingerprint) differences.emplace_back("tokenizer");
-  for (const auto& [key, value] : preparation.items()) {
-    if (!dir.info->preparation.is_object() || dir.info->preparation.value(key, Json()) != value) {
-      differences.push_back(key);
-    }
+  const Json found = with_full_paths(dir.info->preparation), wanted = with_full_paths(preparation);
+  for (const auto& [key, value] : wanted.items()) {
+    if (!found.is_object() || found.value(key, Json()) != value) differences.push_back(key);
   }
   const bool has_stdin = std::ranges::count(options.sources, "-") > 0;
   if (has_stdin) differences.emplace_back("standard input");

@@ -3,36 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
+
+#include "crope/study/run_identity.h"
 
 namespace crope::study {
 namespace {
 
 using report::RunData;
 
-// Settings that change how a run is carried out, not what comes out of it, and those that a study varies.
-constexpr std::array kIgnoredSettings = {
-    "threads",          "micro_batch_size", "recompute",     "device",  "checkpoint_every",
-    "keep_checkpoints", "validate_every",   "sample_tokens", "variant", "seed"};
-
-Json without_ignored(Json settings) {
-  if (!settings.is_object()) return settings;
-  for (const char* key : kIgnoredSettings) settings.erase(key);
-  for (Json& value : settings) {
-    if (value.is_object()) value.erase("seed");  // of the initial weights
-  }
-  return settings;
-}
-
 std::string shared_settings(const RunData& run) {
-  const auto part = [&](const char* key) {
-    return run.run.is_object() && run.run.contains(key) ? run.run[key] : Json(nullptr);
-  };
-  const Json data = part("data");
-  return Json({without_ignored(run.model), without_ignored(part("train")), part("init_from"),
-               data.is_object() && data.contains("fingerprint") ? data["fingerprint"] : Json(nullptr)})
-      .dump();
+  Json record = run.run.is_object() ? run.run : Json::object();
+  record["model"] = run.model;
+  return Json(run_identity(record)).dump();
 }
 
 double last_step(const RunData& run) {

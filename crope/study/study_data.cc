@@ -11,17 +11,13 @@
 
 #include "crope/base/error.h"
 #include "crope/model/variant.h"
+#include "crope/study/run_identity.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostDigits = 18;  // of a seed
-
-// Settings that do not change what a run computes, beyond rounding.
-constexpr std::array<std::string_view, 8> kRuntimeSettings = {
-    "micro_batch_size", "recompute",        "device",         "threads",
-    "checkpoint_every", "keep_checkpoints", "validate_every", "sample_tokens"};
 
 // The seed in the name of a folder of this variant; nothing if it has another form.
 std::optional<std::int64_t> seed_of(const std::string& name, std::string_view variant) {
@@ -51,32 +47,10 @@ std::vector<StudyRun> read_variant(const std::vector<fs::path>& folders, const s
   return runs;
 }
 
-// The settings that must be equal: "train.lr", "model.d_model", "data.fingerprint" -> value.
-std::map<std::string, Json> identity(const Json& record) {
-  std::map<std::string, Json> fields;
-  if (!record.is_object()) return fields;
-  for (const char* part : {"model", "train"}) {
-    const auto found = record.find(part);
-    if (found == record.end() || !found->is_object()) continue;
-    for (const auto& [key, value] : found->items()) {
-      const bool is_runtime = std::ranges::find(kRuntimeSettings, key) != kRuntimeSettings.end();
-      if (key == "variant" || key == "seed" || is_runtime) continue;
-      Json copy = value;
-      if (copy.is_object()) copy.erase("seed");  // model.init
-      fields[fmt::format("{}.{}", part, key)] = std::move(copy);
-    }
-  }
-  if (const auto data = record.find("data"); data != record.end() && data->is_object()) {
-    if (data->contains("fingerprint")) fields["data.fingerprint"] = (*data)["fingerprint"];
-  }
-  if (record.contains("init_from")) fields["init_from"] = record["init_from"];
-  return fields;
-}
-
 void check_settings(const std::vector<StudyRun>& runs) {
   std::map<std::string, std::pair<std::string, Json>> known;  // field -> first run that has it, value
   for (const StudyRun& run : runs) {
-    for (const auto& [field, value] : identity(run.record)) {
+    for (const auto& [field, value] : run_identity(run.record)) {
       const auto& [first, expected] = known.try_emplace(field, run.name, value).first->second;
       if (expected == value) continue;
       throw Error(

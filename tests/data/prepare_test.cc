@@ -96,6 +96,14 @@ std::string to_jsonl(const std::vector<std::string>& documents) {
   return lines;
 }
 
+TEST_F(PrepareTest, ASourceMayBeNamedInSeveralWays) {
+  const std::string source = put("a.jsonl", to_jsonl(make_documents(20)));
+  prepare(options({source}, "out"), log_);
+  const std::string other = (folder_ / "tokenizer" / ".." / "a.jsonl").string();
+  EXPECT_TRUE(prepare(options({other}, "out"), log_).was_there);
+  EXPECT_TRUE(prepare(options({fs::relative(source).string()}, "out"), log_).was_there);
+}
+
 // A text without document borders has no documents to hold out, so its end is held out. Short and longer than a piece.
 TEST_F(PrepareTest, TheEndOfASingleTextIsHeldOut) {
   const text::Tokenizer tokenizer{small_vocabulary()};

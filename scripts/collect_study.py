@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Copies the finished runs of a study without their checkpoints: what `crope claims` and `crope report` read.
+
+  scripts/collect_study.py STUDY DESTINATION
+
+Copies run.json, metrics.jsonl, results.json and items.jsonl of every folder <variant>_<seed>/ whose metrics reach the
+last step of its run.json. Files that are there already and equal are left alone.
+"""
+import filecmp
+import json
+import pathlib
+import re
+import shutil
+import sys
+
+FILES = ("run.json", "metrics.jsonl", "results.json", "items.jsonl")
+NAME = re.compile(r"(rope|crope_qk|crope_qkv|crope_all|half_rope_qk|half_rope_all)_\d+")
+
+
+def is_finished(run: pathlib.Path) -> bool:
+    if not all((run / name).exists() for name in ("run.json", "metrics.jsonl")):
+        return False
+    steps = json.loads((run / "run.json").read_text())["train"]["steps"]
+    last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    return last["step"] == steps and "val_loss" in last
+
+
+def main() -> int:
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    study, destination = map(pathlib.Path, sys.argv[1:])
+    copied = 0
+    for run in sorted(study.iterdir()):
+        if not NAME.fullmatch(run.name) or not is_finished(run):
+            continue
+        target = destination / run.name
+        target.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            source = run / name
+            if not source.exists() or (target / name).exists() and filecmp.cmp(source, target / name, shallow=False):
+                continue
+            shutil.copyfile(source, target / name)
+            copied += 1
+    print(f"{destination}: {len(list(destination.glob('*_*/run.json')))} runs, {copied} files copied")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
