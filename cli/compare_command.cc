@@ -34,7 +34,10 @@ void run(const CompareFlags& flags) {
       const std::string name = text.name.empty() ? "validation" : text.name;
       return std::ranges::find(flags.texts, name) == flags.texts.end();
     });
-    if (texts.empty()) throw UsageError(fmt::format("--text {}: no run was validated on it", flags.texts.front()));
+    if (texts.empty()) {
+      throw UsageError(fmt::format("--text {}: no run was validated on it", flags.texts.front()),
+                       "leave out --text to see all texts");
+    }
   }
   if (flags.json) {
     fmt::print("{}\n", study::comparison_to_json(texts).dump(2));

@@ -3,26 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "crope/base/error.h"
-#include "tests/report/synthetic_run.h"
+#include "tests/study/synthetic_study.h"
 #include "tests/temporary_folder.h"
 
 namespace crope::study {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A run whose final losses are given; everything else is the same in all of them.
-void put_run(const fs::path& study, const std::string& variant, int seed, double loss,
-             const std::string& data = "abc") {
-  const fs::path dir = study / fmt::format("{}_{}", variant, seed);
-  test::make_run(dir, {.variant = variant, .steps = 10, .validates = false, .evaluated = false});
-  Json record = read_json(dir / "run.json");
-  record["train"]["seed"] = seed;
-  record["data"] = {{"fingerprint", data}};
-  write_json(dir / "run.json", record);
-  const Json line = {{"step", 10}, {"val_loss", loss}, {"val_loss_wiki", loss + 1}};
-  write_file(dir / "metrics.jsonl", read_file(dir / "metrics.jsonl") + line.dump() + "\n");
-}
 
 std::vector<RunSet> sets_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> warnings;
@@ -37,9 +22,9 @@ TEST(Comparison, PairsRunsOfTwoStudiesBySeed) {
   const test::TemporaryFolder folder;
   const double rope[] = {3.0, 3.2, 3.1};
   for (int seed = 0; seed < 3; ++seed) {
-    put_run(folder / "main", "rope", seed, rope[seed]);
-    put_run(folder / "main", "crope_all", seed, rope[seed] + 0.1);
-    if (seed > 0) put_run(folder / "wide", "crope_all", seed, rope[seed] + 0.01 * seed);
+    test::write_run(folder / "main", "rope", seed, rope[seed]);
+    test::write_run(folder / "main", "crope_all", seed, rope[seed] + 0.1);
+    if (seed > 0) test::write_run(folder / "wide", "crope_all", seed, rope[seed] + 0.01 * seed);
   }
   const auto texts =
       compare_sets(sets_of({(folder / "main/rope").string(), "wide=" + (folder / "wide/crope_all").string()}));
@@ -65,8 +50,8 @@ TEST(Comparison, PairsRunsOfTwoStudiesBySeed) {
 TEST(Comparison, AStudyStandsForAllItsVariants) {
   const test::TemporaryFolder folder;
   for (int seed = 0; seed < 2; ++seed) {
-    put_run(folder.path(), "crope_all", seed, 3.5);
-    put_run(folder.path(), "rope", seed, 3.4);
+    test::write_run(folder.path(), "crope_all", seed, 3.5);
+    test::write_run(folder.path(), "rope", seed, 3.4);
   }
   const auto sets = sets_of({folder.path().string()});
   ASSERT_EQ(sets.size(), 2u);
@@ -77,8 +62,8 @@ TEST(Comparison, AStudyStandsForAllItsVariants) {
 
 TEST(Comparison, OneSeedHasNoInterval) {
   const test::TemporaryFolder folder;
-  put_run(folder.path(), "rope", 0, 3.4);
-  put_run(folder.path(), "crope_all", 0, 3.5);
+  test::write_run(folder.path(), "rope", 0, 3.4);
+  test::write_run(folder.path(), "crope_all", 0, 3.5);
   const auto row = compare_sets(sets_of({folder.path().string()}))[0].rows[1];
   EXPECT_NEAR(row.difference->mean, 0.1, 1e-12);
   EXPECT_FALSE(row.difference_interval || row.p || row.loss_interval);
@@ -86,9 +71,12 @@ TEST(Comparison, OneSeedHasNoInterval) {
 
 TEST(Comparison, RefusesWhatCannotBeCompared) {
   const test::TemporaryFolder folder;
-  put_run(folder / "a", "rope", 0, 3.4, "one");
-  put_run(folder / "a", "crope_all", 0, 3.4, "one");
-  put_run(folder / "b", "rope", 0, 3.4, "two");
+  test::write_run(folder / "a", "rope", 0, 3.4);
+  test::write_run(folder / "a", "crope_all", 0, 3.4);
+  const std::filesystem::path other = test::write_run(folder / "b", "rope", 0, 3.4);
+  Json record = read_json(other / "run.json");
+  record["data"]["fingerprint"] = "other";
+  write_json(other / "run.json", record);
   EXPECT_THROW(sets_of({(folder / "absent").string()}), Error);
   EXPECT_THROW(sets_of({(folder / "a/half_rope_qk").string()}), Error);
   EXPECT_THROW(sets_of({"label=" + (folder / "a").string()}), UsageError);
