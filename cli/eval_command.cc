@@ -14,6 +14,7 @@
 #include "crope/eval/evaluation.h"
 #include "crope/eval/results.h"
 #include "crope/eval/task_list.h"
+#include "crope/run/run_dir.h"
 
 namespace crope::cli {
 namespace {
@@ -37,7 +38,7 @@ void print_table(const std::vector<eval::Headline>& lines) {
 
 // A run directory keeps its results in itself.
 std::filesystem::path default_out(const std::filesystem::path& model) {
-  if (std::filesystem::exists(model / "run.json")) return model;
+  if (std::filesystem::exists(model / run::kRecordFile)) return model;
   throw UsageError(
       fmt::format("--out is missing: {} is no run directory, which would hold its own results", model.string()),
       "crope eval --help");
@@ -69,7 +70,7 @@ void run(EvalFlags flags) {
     return;
   }
   print_table(eval::headlines(results, options.tasks));
-  log.info(fmt::format("written: {}", (options.out / "results.json").string()));
+  log.info(fmt::format("written: {}", (options.out / run::kResultsFile).string()));
 }
 
 void declare_eval(Flags& flags) {

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "crope/base/progress.h"
 #include "crope/base/random.h"
 #include "crope/model/model_dir.h"
+#include "crope/run/run_dir.h"
 
 namespace crope::analysis {
 namespace fs = std::filesystem;
@@ -16,25 +16,12 @@ namespace {
 
 using torch::Tensor;
 
-// 500 of "step_00000500"; nothing of other names, such as those of checkpoints being written.
-std::optional<std::int64_t> step_of(const std::string& name) {
-  constexpr std::string_view kPrefix = "step_";
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  std::int64_t step = 0;
-  const char* end = name.data() + name.size();
-  const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
-  return error == std::errc() && rest == end ? std::optional(step) : std::nullopt;
-}
-
 std::vector<AnalyzedModel> models_of(const fs::path& path) {
   std::vector<AnalyzedModel> models;
-  const fs::path checkpoints = path / "checkpoints";
-  if (!fs::exists(path / "config.json") && fs::is_directory(checkpoints)) {
-    for (const auto& entry : fs::directory_iterator(checkpoints)) {
-      const auto step = step_of(entry.path().filename().string());
-      if (step && fs::exists(entry.path() / "config.json")) models.push_back({entry.path(), step, {}});
+  if (!fs::exists(path / model::kConfigFile)) {
+    for (const run::Checkpoint& checkpoint : run::list_checkpoints(path)) {
+      if (fs::exists(checkpoint.path / model::kConfigFile)) models.push_back({checkpoint.path, checkpoint.step, {}});
     }
-    std::ranges::sort(models, {}, &AnalyzedModel::step);
   }
   if (models.empty()) models.push_back({model::resolve_model_dir(path), std::nullopt, {}});
   return models;

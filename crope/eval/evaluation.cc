@@ -13,6 +13,7 @@
 #include "crope/eval/runner.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
+#include "crope/run/run_dir.h"
 
 namespace crope::eval {
 namespace fs = std::filesystem;
@@ -94,8 +95,8 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   facts.seconds = unix_time() - facts.start_time;
   const Json document = results_document(list, outcomes, facts);
   if (options.log_samples) write_samples(out, list, outcomes);
-  write_file(out / "items.jsonl", item_lines(list, outcomes));
-  write_json(out / "results.json", document);  // last: where it is, the other files are complete
+  write_file(out / run::kItemsFile, item_lines(list, outcomes));
+  write_json(out / run::kResultsFile, document);  // last: where it is, the other files are complete
   fs::remove(runner.journal);
   return document;
 }

@@ -10,6 +10,7 @@
 #include "crope/base/file.h"
 #include "crope/model/pair_layout.h"
 #include "crope/model/tensor_file.h"
+#include "crope/run/run_dir.h"
 
 namespace crope::model {
 namespace fs = std::filesystem;
@@ -19,7 +20,6 @@ using formats::SafetensorsFile;
 using formats::StoredTensor;
 using torch::Tensor;
 
-constexpr const char* kLatestLink = "latest";
 constexpr std::uint64_t kLongestConfig = 16 << 20;
 
 // Every name of the list is in the file, and the other way round.
@@ -63,10 +63,10 @@ void warn_of_bad_values(const Tensor& value, const std::string& name, const fs::
 
 fs::path resolve_model_dir(const fs::path& path) {
   if (fs::exists(path / kConfigFile)) return path;
-  if (fs::exists(path / kLatestLink / kConfigFile)) return fs::canonical(path / kLatestLink);
+  if (fs::exists(path / run::kLatestLink / kConfigFile)) return fs::canonical(path / run::kLatestLink);
   if (!fs::exists(path)) throw Error(fmt::format("{} does not exist", path.string()), "check the path");
   throw Error(fmt::format("{} is neither a model directory ({} and {}) nor a run directory with a checkpoint ({})",
-                          path.string(), kConfigFile, kWeightsFile, kLatestLink),
+                          path.string(), kConfigFile, kWeightsFile, run::kLatestLink),
               "a model from elsewhere comes in by 'crope import'");
 }
 

@@ -8,7 +8,8 @@
 #include <map>
 
 #include "crope/base/error.h"
-#include "crope/formats/jsonl.h"
+#include "crope/run/metrics.h"
+#include "crope/run/run_dir.h"
 
 namespace crope::report {
 namespace fs = std::filesystem;
@@ -56,31 +57,21 @@ std::optional<std::int64_t> seed_of(const RunData& run) {
   return error == std::errc() && stop == end ? std::optional(seed) : std::nullopt;
 }
 
-void take_line(const Json& line, RunData& run) {
-  const auto step = number_at(line, "step");
-  if (!step) return;
-  if (const auto loss = number_at(line, "loss")) run.train_loss.emplace_back(*step, *loss);
-  if (const auto loss = number_at(line, "val_loss")) run.val_loss.emplace_back(*step, *loss);
-  if (const auto rate = number_at(line, "tokens_per_second")) run.tokens_per_second.push_back(*rate);
-  if (const auto elapsed = number_at(line, "elapsed_s")) run.elapsed_seconds = *elapsed;
-  if (const auto tokens = number_at(line, "tokens")) run.tokens = *tokens;
-}
-
-void read_metrics(const fs::path& path, RunData& run) {
-  formats::LineReader lines(formats::InputStream::open(path.string()));
-  std::uint64_t damaged = 0, first_damaged = 0;
-  while (const auto line = lines.next()) {
-    if (line->empty()) continue;
-    try {
-      take_line(parse_json(*line, path.string()), run);
-    } catch (const Error&) {
-      if (damaged++ == 0) first_damaged = lines.line_number();
-    }
+void take_metrics(const fs::path& path, RunData& run) {
+  const run::Metrics metrics = run::read_metrics(path);
+  for (const run::MetricsLine& line : metrics.lines) {
+    const auto finite = [&](const char* field) {
+      const auto value = line.number(field);
+      return value && std::isfinite(*value) ? value : std::nullopt;
+    };
+    const auto step = static_cast<double>(line.step);
+    if (const auto loss = finite("loss")) run.train_loss.emplace_back(step, *loss);
+    if (const auto loss = finite("val_loss")) run.val_loss.emplace_back(step, *loss);
+    if (const auto rate = finite("tokens_per_second")) run.tokens_per_second.push_back(*rate);
+    run.elapsed_seconds = finite("elapsed_s").value_or(run.elapsed_seconds);
+    run.tokens = finite("tokens").value_or(run.tokens);
   }
-  if (damaged > 0) {
-    run.notes.push_back(fmt::format("metrics.jsonl: {} line{} not JSON and left out, the first is line {}", damaged,
-                                    damaged == 1 ? " is" : "s are", first_damaged));
-  }
+  if (metrics.damaged > 0) run.notes.push_back(metrics.warning());
   const auto by_step = [](const auto& a, const auto& b) { return a.first < b.first; };
   std::ranges::stable_sort(run.train_loss, by_step);
   std::ranges::stable_sort(run.val_loss, by_step);
@@ -98,12 +89,12 @@ RunData read_run(const fs::path& dir) {
                 "give run directories, as 'crope train --out' makes them");
   }
   RunData run{.dir = dir};
-  run.run = read_or_null(dir / "run.json", run.notes);
-  run.results = read_or_null(dir / "results.json", run.notes);
-  const bool has_metrics = fs::exists(dir / "metrics.jsonl");
-  if (has_metrics) read_metrics(dir / "metrics.jsonl", run);
+  run.run = read_or_null(dir / run::kRecordFile, run.notes);
+  run.results = read_or_null(dir / run::kResultsFile, run.notes);
+  const bool has_metrics = fs::exists(dir / run::kMetricsFile);
+  if (has_metrics) take_metrics(dir / run::kMetricsFile, run);
   if (run.run.is_object() && run.run.contains("model")) run.model = run.run["model"];
-  if (!run.model.is_object()) run.model = read_or_null(dir / "latest" / "config.json", run.notes);
+  if (!run.model.is_object()) run.model = read_or_null(dir / run::kLatestLink / "config.json", run.notes);
   if (!run.model.is_object()) run.model = read_or_null(dir / "config.json", run.notes);
   if (run.run.is_null() && !has_metrics && run.results.is_null() && run.model.is_null()) {
     throw Error(fmt::format("{} has none of run.json, metrics.jsonl and results.json", dir.string()),

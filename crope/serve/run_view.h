@@ -18,7 +18,7 @@ class RunView {
   RunView(const RunView&) = delete;
   RunView& operator=(const RunView&) = delete;
 
-  // Whether `dir` is a run directory at this moment: it has a run.json or a metrics.jsonl.
+  // Whether `dir` is a run directory at this moment.
   bool is_run() const;
 
   // {"run": is_run(), "last_step": N, "steps": of the whole run or null, "train": [[step, loss]...],

@@ -9,20 +9,17 @@
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
 #include "crope/report/run_data.h"
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 #include "crope/train/trainer.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kResultsFile = "results.json";
-constexpr const char* kItemsFile = "items.jsonl";
-
 // Whether the results are complete, belong to the newest checkpoint and cover these tasks.
 bool is_evaluated(const Experiment& experiment) {
-  const fs::path results = experiment.job.run / kResultsFile;
-  if (!fs::exists(results) || !fs::exists(experiment.job.run / kItemsFile)) return false;
+  const fs::path results = experiment.job.run / run::kResultsFile;
+  if (!fs::exists(results) || !fs::exists(experiment.job.run / run::kItemsFile)) return false;
   const fs::path checkpoint = model::resolve_model_dir(experiment.job.run);
   if (fs::last_write_time(results) < fs::last_write_time(checkpoint / "config.json")) return false;
   return eval::headlines(read_json(results), experiment.tasks).size() == experiment.tasks.size();
@@ -37,22 +34,17 @@ fs::path write_recipe(const Experiment& experiment) {
   return path;
 }
 
-bool has_reached(const fs::path& run, std::int64_t step) {
-  const std::vector<train::Checkpoint> checkpoints = train::resume_candidates(run);
-  return !checkpoints.empty() && checkpoints.front().step >= step;
-}
-
 // Whether the run has come to its last step.
 bool train_launched(const Experiment& experiment) {
   const train::TrainJob job = train::resolve_job(experiment.job);
-  if (has_reached(job.run, job.config.steps)) return true;
+  if (run::has_reached(job.run, job.config.steps)) return true;
   std::vector<std::string> arguments = {
       "train", "--recipe", write_recipe(experiment).string(), "--data", job.data.string(), "--out", job.run.string()};
   for (const train::OtherText& text : job.validate_also) {
     arguments.insert(arguments.end(), {"--validate-also", text.name + "=" + text.data.string()});
   }
   run_launched(experiment.launcher, arguments);
-  return has_reached(job.run, job.config.steps);
+  return run::has_reached(job.run, job.config.steps);
 }
 
 void evaluate_launched(const Experiment& experiment) {
@@ -94,11 +86,8 @@ std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log) {
 }
 
 bool is_finished_run(const fs::path& run) {
-  if (!fs::exists(run / train::kRunFile)) return false;
-  const Json record = read_json(run / train::kRunFile);
-  const auto train = record.find("train");
-  if (train == record.end() || !train->is_object() || !train->value("steps", Json()).is_number_integer()) return false;
-  return has_reached(run, (*train)["steps"].get<std::int64_t>());
+  const auto steps = run::planned_steps(run::read_record(run));
+  return steps && run::has_reached(run, *steps);
 }
 
 Outcome read_outcome(const fs::path& run, const std::vector<std::string>& tasks) {

@@ -2,47 +2,45 @@
 
 #include <fmt/format.h>
 
-#include "crope/base/error.h"
-#include "crope/formats/jsonl.h"
-#include "crope/train/run_dir.h"
+#include <algorithm>
+#include <vector>
+
+#include "crope/run/metrics.h"
+#include "crope/run/run_dir.h"
 #include "crope/train/trainer.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
 
-// The next line of a metrics.jsonl without what depends on the clock; null at the end.
-Json next_line(formats::LineReader& lines, const fs::path& path) {
-  const auto line = lines.next();
-  if (!line) return nullptr;
-  Json json = parse_json(*line, path.string());
-  for (const char* timed : {"tokens_per_second", "elapsed_s"}) json.erase(timed);
-  return json;
+// The lines of a metrics.jsonl without what depends on the clock.
+std::vector<Json> untimed_lines(const fs::path& path) {
+  std::vector<Json> lines;
+  for (run::MetricsLine& line : run::read_metrics(path).lines) {
+    for (const char* timed : {"tokens_per_second", "elapsed_s"}) line.fields.erase(timed);
+    lines.push_back(std::move(line.fields));
+  }
+  return lines;
 }
 
 std::string describe(const Json& then, const Json& now) {
-  if (then.is_null()) return "the run has more lines than the recorded one";
-  if (now.is_null()) return "the run has fewer lines than the recorded one";
   for (const auto& [key, value] : then.items()) {
     if (now.contains(key) && now[key] == value) continue;
-    return fmt::format("step {}: {} {} then, {} now", then.value("step", 0), key, value.dump(),
+    return fmt::format("step {}: {} {} then, {} now", then["step"].dump(), key, value.dump(),
                        now.contains(key) ? now[key].dump() : "missing");
   }
-  return fmt::format("step {}: fields that were not recorded then", then.value("step", 0));
+  return fmt::format("step {}: fields that were not recorded then", then["step"].dump());
 }
 
 }  // namespace
 
 std::string first_difference(const fs::path& then, const fs::path& now, std::int64_t* lines) {
-  formats::LineReader old_lines(formats::InputStream::open(then.string()));
-  formats::LineReader new_lines(formats::InputStream::open(now.string()));
-  *lines = 0;
-  while (true) {
-    const Json old_line = next_line(old_lines, then), new_line = next_line(new_lines, now);
-    if (old_line.is_null() && new_line.is_null()) return {};
-    if (old_line != new_line) return describe(old_line, new_line);
-    ++*lines;
-  }
+  const std::vector<Json> old_lines = untimed_lines(then), new_lines = untimed_lines(now);
+  const auto [old_end, new_end] = std::ranges::mismatch(old_lines, new_lines);
+  *lines = old_end - old_lines.begin();
+  if (old_end != old_lines.end() && new_end != new_lines.end()) return describe(*old_end, *new_end);
+  if (old_end != old_lines.end()) return "the run has fewer lines than the recorded one";
+  return new_end != new_lines.end() ? "the run has more lines than the recorded one" : "";
 }
 
 std::optional<RepeatedRun> repeat_run(const fs::path& run, const fs::path& into, const Json& program, Log& log) {
@@ -55,7 +53,7 @@ std::optional<RepeatedRun> repeat_run(const fs::path& run, const fs::path& into,
   request.program = program;
   if (!train::train(train::resolve_job(request), log).finished) return {};
   RepeatedRun result{.run = into};
-  result.difference = first_difference(run / train::kMetricsFile, into / train::kMetricsFile, &result.lines);
+  result.difference = first_difference(run / run::kMetricsFile, into / run::kMetricsFile, &result.lines);
   return result;
 }
 

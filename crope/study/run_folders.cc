@@ -6,15 +6,13 @@
 #include <tuple>
 
 #include "crope/base/error.h"
+#include "crope/model/model_dir.h"
 #include "crope/model/variant.h"
+#include "crope/run/run_dir.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
-
-bool holds_any(const fs::path& dir, std::initializer_list<const char*> names) {
-  return std::ranges::any_of(names, [&](const char* name) { return fs::exists(dir / name); });
-}
 
 // Place in the paper's table, number of digits (so that 10 follows 9), name.
 std::tuple<std::size_t, std::size_t, std::string> place_of(const fs::path& run) {
@@ -31,8 +29,8 @@ std::tuple<std::size_t, std::size_t, std::string> place_of(const fs::path& run) 
 std::vector<fs::path> expand_runs(const std::vector<fs::path>& paths) {
   std::vector<fs::path> runs;
   for (const fs::path& path : paths) {
-    const bool is_run = holds_any(path, {"run.json", "metrics.jsonl", "results.json", "config.json", "latest"});
-    if (is_run) {
+    const bool is_model = fs::exists(path / model::kConfigFile) || fs::exists(path / run::kLatestLink);
+    if (is_model || run::holds_run(path)) {
       runs.push_back(path);
       continue;
     }
@@ -42,7 +40,7 @@ std::vector<fs::path> expand_runs(const std::vector<fs::path>& paths) {
     }
     std::vector<fs::path> found;
     for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
-      if (entry.is_directory() && holds_any(entry.path(), {"run.json", "metrics.jsonl"})) found.push_back(entry.path());
+      if (entry.is_directory() && run::holds_run(entry.path())) found.push_back(entry.path());
     }
     if (found.empty()) {
       throw Error(fmt::format("{} is not a run directory and holds none", path.string()),

@@ -11,6 +11,7 @@
 #include "crope/model/parameters.h"
 #include "crope/report/run_data.h"
 #include "crope/report/run_figures.h"
+#include "crope/run/run_dir.h"
 #include "crope/study/examples.h"
 #include "crope/study/loss_curves.h"
 #include "crope/study/model_report.h"
@@ -175,7 +176,7 @@ std::vector<NamedAnalysis> analyze_groups(const std::vector<SeedGroup>& groups, 
   std::vector<std::string> without;
   for (const SeedGroup& group : groups) {
     const auto has_weights = [](const RunData* run) {
-      return fs::exists(run->dir / "latest") || fs::exists(run->dir / "model.safetensors");
+      return fs::exists(run->dir / run::kLatestLink) || fs::exists(run->dir / model::kWeightsFile);
     };
     const auto run = std::ranges::find_if(group.runs, has_weights);
     if (run == group.runs.end()) {

@@ -11,6 +11,7 @@
 
 #include "crope/base/error.h"
 #include "crope/model/variant.h"
+#include "crope/run/run_dir.h"
 #include "crope/study/run_identity.h"
 
 namespace crope::study {
@@ -25,10 +26,6 @@ std::optional<std::int64_t> seed_of(const std::string& name, std::string_view va
   const std::string digits = name.substr(variant.size() + 1);
   if (digits.size() > kMostDigits || digits.find_first_not_of("0123456789") != std::string::npos) return {};
   return std::stoll(digits);
-}
-
-bool has_run_file(const fs::path& dir) {
-  return fs::exists(dir / "run.json") || fs::exists(dir / "metrics.jsonl") || fs::exists(dir / "results.json");
 }
 
 std::vector<StudyRun> read_variant(const std::vector<fs::path>& folders, const std::string& variant) {
@@ -120,7 +117,7 @@ Study read_study(const fs::path& dir) {
   }
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(dir)) {
-    if (entry.is_directory() && has_run_file(entry.path())) folders.push_back(entry.path());
+    if (entry.is_directory() && run::holds_run(entry.path())) folders.push_back(entry.path());
   }
   std::ranges::sort(folders);
   Study study;

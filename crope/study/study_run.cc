@@ -10,13 +10,14 @@
 #include "crope/eval/results.h"
 #include "crope/formats/jsonl.h"
 #include "crope/model/config.h"
+#include "crope/run/metrics.h"
+#include "crope/run/run_dir.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kDefaultWarmup = 50;
-constexpr const char* kOtherLoss = "val_loss_";
 constexpr double kSameScore = 1e-6;
 constexpr const char* kBenchmarks[] = {"hellaswag", "mmlu", "gsm8k"};
 
@@ -43,21 +44,22 @@ Json read_object(const fs::path& path) {
   if (!fs::exists(path)) return nullptr;
   Json json = read_json(path);
   if (!json.is_object()) {
-    throw Error(fmt::format("{}: expected a JSON object", path.string()), "remove the folder, or make the run again");
+    throw Error(fmt::format("{}: expected a JSON object", path.string()), "run 'crope eval' again");
   }
   return json;
 }
 
-void take_record(const fs::path& path, StudyRun& run) {
+void take_record(const fs::path& dir, StudyRun& run) {
+  const fs::path path = dir / run::kRecordFile;
   run.warmup_steps = kDefaultWarmup;
-  run.record = read_object(path);
+  run.record = run::read_record(dir);
   if (run.record.is_null()) return;
+  run.planned_steps = run::planned_steps(run.record);
   if (const Json* train = find(run.record, "train")) {
     if (const auto seed = integer_at(*train, "seed"); seed && *seed != run.seed) {
       throw Error(fmt::format("{}: the seed is {}, but the folder's name says {}", path.string(), *seed, run.seed),
                   "a copy of a run is not another seed: remove it, or rename the folder");
     }
-    run.planned_steps = integer_at(*train, "steps");
     run.warmup_steps = integer_at(*train, "warmup_steps").value_or(kDefaultWarmup);
   }
   const Json* model = find(run.record, "model");
@@ -74,43 +76,21 @@ void take_record(const fs::path& path, StudyRun& run) {
   }
 }
 
-// False if the line is not an object with a step.
-bool take_metrics_line(std::string_view text, const std::string& origin, StudyRun& run) {
-  Json line;
-  try {
-    line = parse_json(text, origin);
-  } catch (const Error&) {
-    return false;
-  }
-  const auto step = integer_at(line, "step");
-  if (!step) return false;
-  run.last_step = std::max(run.last_step, *step);
-  if (const auto loss = number_at(line, "loss")) {
-    run.steps.push_back({.step = *step, .loss = *loss, .grad_norm = number_at(line, "grad_norm")});
-  }
-  if (const auto loss = number_at(line, "val_loss")) run.val_loss = loss;
-  for (const auto& [key, value] : line.items()) {
-    if (!key.starts_with(kOtherLoss) || !value.is_number()) continue;
-    run.other_losses[key.substr(std::string_view(kOtherLoss).size())] = value.get<double>();
-  }
-  return true;
-}
-
 void take_metrics(const fs::path& path, StudyRun& run) {
   if (!fs::exists(path)) {
-    run.warnings.push_back(fmt::format("{}: metrics.jsonl is missing", run.name));
+    run.warnings.push_back(fmt::format("{}: {} is missing", run.name, run::kMetricsFile));
     return;
   }
-  formats::LineReader lines(formats::InputStream::open(path.string()));
-  std::uint64_t damaged = 0, first = 0;
-  while (const auto line = lines.next()) {
-    if (line->empty()) continue;
-    if (!take_metrics_line(*line, path.string(), run) && damaged++ == 0) first = lines.line_number();
+  const run::Metrics metrics = run::read_metrics(path);
+  for (const run::MetricsLine& line : metrics.lines) {
+    run.last_step = std::max(run.last_step, line.step);
+    if (const auto loss = line.number("loss")) {
+      run.steps.push_back({.step = line.step, .loss = *loss, .grad_norm = line.number("grad_norm")});
+    }
+    if (const auto loss = line.number("val_loss")) run.val_loss = loss;
+    for (const auto& [name, loss] : line.other_losses()) run.other_losses[name] = loss;
   }
-  if (damaged > 0) {
-    run.warnings.push_back(fmt::format("{}: skipped {} damaged line{} of metrics.jsonl, the first is line {}", run.name,
-                                       damaged, damaged == 1 ? "" : "s", first));
-  }
+  if (metrics.damaged > 0) run.warnings.push_back(fmt::format("{}: {}", run.name, metrics.warning()));
 }
 
 // "mmlu" of mmlu_anatomy; empty for tasks that no claim is about.
@@ -185,10 +165,10 @@ void take_scores(const fs::path& path, StudyRun& run) {
 
 StudyRun read_study_run(const fs::path& dir, const std::string& variant, std::int64_t seed) {
   StudyRun run{.name = dir.filename().string(), .variant = variant, .seed = seed};
-  take_record(dir / "run.json", run);
-  take_metrics(dir / "metrics.jsonl", run);
-  take_items(dir / "items.jsonl", run);
-  take_scores(dir / "results.json", run);
+  take_record(dir, run);
+  take_metrics(dir / run::kMetricsFile, run);
+  take_items(dir / run::kItemsFile, run);
+  take_scores(dir / run::kResultsFile, run);
   return run;
 }
 

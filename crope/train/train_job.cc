@@ -11,8 +11,8 @@
 #include "crope/base/threads.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
+#include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
-#include "crope/train/run_dir.h"
 
 namespace crope::train {
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ struct RunRecord {
 };
 
 RunRecord read_record(const fs::path& run) {
-  const fs::path path = run / kRunFile;
+  const fs::path path = run / run::kRecordFile;
   const Json json = read_json(path);
   try {
     RunRecord record{.settings = {},
@@ -121,9 +121,9 @@ void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJ
   apply_settings(request.given, job.model, job.config, "settings");  // finds what is misspelt
   throw_if_conflicts(conflicts(record.settings, request.given), request.run.string(),
                      "use the run's own settings, or another --out");
-  job.model = model::config_from_json(record.model, (request.run / kRunFile).string());
+  job.model = model::config_from_json(record.model, (request.run / run::kRecordFile).string());
   job.config = TrainConfig{};
-  apply_settings(record.settings, job.model, job.config, (request.run / kRunFile).string());
+  apply_settings(record.settings, job.model, job.config, (request.run / run::kRecordFile).string());
   Settings conduct = request.given;
   conduct.erase("precision");
   if (record.ranks != request.launch.size) job.config.threads = 0;  // a rank's share of the machine is another
@@ -200,7 +200,7 @@ TrainJob resolve_job(const JobRequest& request) {
                .validate_also = request.validate_also,
                .program = request.program,
                .ranks = request.launch.size};
-  const bool exists = fs::exists(request.run / kRunFile);
+  const bool exists = fs::exists(request.run / run::kRecordFile);
   if (exists) {
     resolve_existing(request, read_record(request.run), job);
   } else {
@@ -267,7 +267,7 @@ void write_run_record(const TrainJob& job, const data::DataDir& data) {
   }
   record["init_from"] = job.init_from.string();
   record["ranks"] = job.ranks;
-  write_json(job.run / kRunFile, record);
+  write_json(job.run / run::kRecordFile, record);
 }
 
 void check_recorded_data(const TrainJob& job, const data::DataDir& data) {

@@ -17,7 +17,7 @@
 #include "crope/formats/shared_safetensors.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 #include "crope/train/starting_model.h"
 
 namespace crope::train {
@@ -172,7 +172,7 @@ void save_checkpoint(const fs::path& run, const model::Transformer& model, const
   for (const model::Parameter& parameter : model.parameters) values.push_back(parameter.value);
   dist::check_same(group, values, fmt::format("the parameters at step {}", progress.step));
   try {
-    write_checkpoint(checkpoint_path(run, progress.step), model, optimizer, progress, tokenizer, group);
+    write_checkpoint(run::checkpoint_path(run, progress.step), model, optimizer, progress, tokenizer, group);
   } catch (const Error& e) {
     std::error_code code;
     const fs::space_info space = fs::space(run, code);

@@ -20,9 +20,9 @@
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
 #include "crope/optim/grad_clip.h"
+#include "crope/run/metrics_log.h"
+#include "crope/run/run_dir.h"
 #include "crope/train/gemm_peak.h"
-#include "crope/train/metrics_log.h"
-#include "crope/train/run_dir.h"
 #include "crope/train/sample.h"
 #include "crope/train/starting_model.h"
 #include "crope/train/train_state.h"
@@ -50,7 +50,7 @@ class Trainer {
         make_folder(job.run);
         lock_.emplace(job.run, "trains");
       }
-      if (fs::exists(job.run / kRunFile)) check_recorded_data(job, data);
+      if (fs::exists(job.run / run::kRecordFile)) check_recorded_data(job, data);
       open_data(data);
     });
     restore_or_begin();
@@ -58,7 +58,7 @@ class Trainer {
     dist::together(*group_, [&] {
       if (!group_->is_first() || is_finished()) return;
       write_run_record(job, data);
-      metrics_.emplace(job.run / kMetricsFile, progress_.step);
+      metrics_.emplace(job.run / run::kMetricsFile, progress_.step);
     });
   }
 
@@ -112,7 +112,7 @@ class Trainer {
   void restore_or_begin() {
     const std::vector<std::int64_t> candidates = agreed_candidates();
     for (const std::int64_t step : candidates) {
-      const fs::path path = checkpoint_path(job_.run, step);
+      const fs::path path = run::checkpoint_path(job_.run, step);
       std::string message;
       if (dist::all_succeed(
               *group_, [&] { restore(path); }, message)) {
@@ -134,7 +134,7 @@ class Trainer {
   std::vector<std::int64_t> agreed_candidates() {
     Json steps = Json::array();
     if (group_->is_first()) {
-      for (const Checkpoint& checkpoint : resume_candidates(job_.run)) steps.push_back(checkpoint.step);
+      for (const run::Checkpoint& checkpoint : run::resume_candidates(job_.run)) steps.push_back(checkpoint.step);
     }
     return parse_json(group_->gather(steps.dump()).front(), "checkpoints").get<std::vector<std::int64_t>>();
   }
@@ -224,7 +224,7 @@ class Trainer {
     throw Error(fmt::format("step {}: the {} is {}; the weights were not updated", progress_.step + 1,
                             std::isfinite(loss) ? "gradient's norm" : "loss", std::isfinite(loss) ? norm : loss),
                 saved_step_ > 0 ? fmt::format("the last good checkpoint is {}; try a smaller --lr or --grad-clip 1",
-                                              checkpoint_path(job_.run, saved_step_).string())
+                                              run::checkpoint_path(job_.run, saved_step_).string())
                                 : "there is no checkpoint yet; try a smaller --lr or --grad-clip 1");
   }
 
@@ -278,10 +278,10 @@ class Trainer {
     saved_step_ = progress_.step;
     dist::together(*group_, [&] {
       if (!group_->is_first()) return;
-      link_checkpoint(job_.run, kLatestLink, progress_.step);
-      if (is_best) link_checkpoint(job_.run, kBestLink, progress_.step);
+      run::link_checkpoint(job_.run, run::kLatestLink, progress_.step);
+      if (is_best) run::link_checkpoint(job_.run, run::kBestLink, progress_.step);
       const auto best = progress_.best ? std::optional(progress_.best->step) : std::nullopt;
-      prune_checkpoints(job_.run, progress_.step, config_.keep_checkpoints, best);
+      run::prune_checkpoints(job_.run, progress_.step, config_.keep_checkpoints, best);
     });
   }
 
@@ -306,7 +306,7 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<dist::GradientReducer> reducer_;
-  std::optional<MetricsLog> metrics_;  // of the first rank
+  std::optional<run::MetricsLog> metrics_;  // of the first rank
   TrainProgress progress_;
   TrainSummary summary_;
   std::vector<double> rates_;  // tokens a second of every step of this process

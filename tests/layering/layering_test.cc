@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 const std::vector<std::vector<std::string>> kRows = {
     {"cli"},           {"study"},           {"serve", "eval", "train", "interop", "analysis", "report"},
     {"infer", "dist"}, {"model", "optim"},  {"ops"},
-    {"data"},          {"formats", "text"}, {"base"},
+    {"data", "run"},   {"formats", "text"}, {"base"},
 };
-const std::set<std::string> kWithoutTorch = {"base", "formats", "text", "data", "report"};
+const std::set<std::string> kWithoutTorch = {"base", "formats", "text", "data", "run", "report"};
 
 int row_of(const std::string& folder) {
   for (std::size_t row = 0; row < kRows.size(); ++row) {

@@ -8,7 +8,7 @@
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/formats/safetensors.h"
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 #include "tests/dist/rank_threads.h"
 #include "tests/train/tiny_run.h"
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 // The losses of training and of validation, by step.
 std::vector<std::pair<std::int64_t, double>> losses(const fs::path& run) {
   std::vector<std::pair<std::int64_t, double>> found;
-  std::ifstream file(run / kMetricsFile);
+  std::ifstream file(run / run::kMetricsFile);
   for (std::string line; std::getline(file, line);) {
     const Json json = parse_json(line, "metrics");
     found.emplace_back(json.at("step").get<std::int64_t>(), json.value("loss", json.value("val_loss", NAN)));
@@ -82,8 +82,8 @@ TEST_P(Ranks, LeaveTheSameFilesWhateverTheirNumber) {
   train_with(1, "one");
   train_with(3, "three");
   for (const char* name : {"model.safetensors", "train_state.safetensors"}) {
-    const auto one = formats::SafetensorsFile::open(tiny_.path("one") / kLatestLink / name);
-    const auto three = formats::SafetensorsFile::open(tiny_.path("three") / kLatestLink / name);
+    const auto one = formats::SafetensorsFile::open(tiny_.path("one") / run::kLatestLink / name);
+    const auto three = formats::SafetensorsFile::open(tiny_.path("three") / run::kLatestLink / name);
     ASSERT_EQ(one.tensors().size(), three.tensors().size());
     for (std::size_t i = 0; i < one.tensors().size(); ++i) {
       EXPECT_EQ(one.tensors()[i].name, three.tensors()[i].name);
@@ -99,14 +99,14 @@ TEST_P(Ranks, GoOnFromWhatAnotherNumberOfThemSaved) {
     const std::string name = "cut" + std::to_string(ranks);
     fs::copy(tiny_.path("saved_by_two"), tiny_.path(name),
              fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-    link_checkpoint(tiny_.path(name), kLatestLink, 4);
+    run::link_checkpoint(tiny_.path(name), run::kLatestLink, 4);
     const TrainSummary summary = train_with(ranks, name, {{"keep_checkpoints", 0}});
     EXPECT_TRUE(summary.finished);
     expect_close_runs(tiny_.path("undisturbed"), tiny_.path(name));
   }
   // With the same number, and one thread each, also the bits.
-  EXPECT_EQ(read_file(tiny_.path("cut2") / kLatestLink / "model.safetensors"),
-            read_file(tiny_.path("saved_by_two") / kLatestLink / "model.safetensors"));
+  EXPECT_EQ(read_file(tiny_.path("cut2") / run::kLatestLink / "model.safetensors"),
+            read_file(tiny_.path("saved_by_two") / run::kLatestLink / "model.safetensors"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, Ranks, testing::Values("rope", "crope_qk", "crope_all"),
@@ -127,10 +127,10 @@ TEST_F(RankFaults, ADamagedCheckpointIsPassedOverByAll) {
     });
   };
   EXPECT_EQ(run(2), (std::vector<std::string>{"", ""}));
-  const std::string good = read_file(tiny_.path("run") / kLatestLink / "model.safetensors");
-  write_file(checkpoint_path(tiny_.path("run"), 12) / "train_state.safetensors", "damaged");
+  const std::string good = read_file(tiny_.path("run") / run::kLatestLink / "model.safetensors");
+  write_file(run::checkpoint_path(tiny_.path("run"), 12) / "train_state.safetensors", "damaged");
   EXPECT_EQ(run(2), (std::vector<std::string>{"", ""}));
-  EXPECT_EQ(read_file(tiny_.path("run") / kLatestLink / "model.safetensors"), good);
+  EXPECT_EQ(read_file(tiny_.path("run") / run::kLatestLink / "model.safetensors"), good);
 }
 
 TEST_F(RankFaults, ABatchThatCannotBeSharedIsAnErrorOfAll) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "crope/base/error.h"
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 #include "tests/train/tiny_run.h"
 
 namespace crope::train {
@@ -109,7 +109,7 @@ TEST_F(TrainJobTest, TheNumberOfValidationRowsMakesTheRun) {
 
 TEST_F(TrainJobTest, TheRecordHoldsTheCountsOfParameters) {
   tiny_.run("run", {{"steps", 1}, {"variant", "crope_all"}, {"norm_gain", "pair"}, {"qk_gain", "none"}});
-  const Json record = read_json(tiny_.path("run") / kRunFile);
+  const Json record = read_json(tiny_.path("run") / run::kRecordFile);
   EXPECT_EQ(record["parameters"], (Json{{"embedding", 50 * 16},
                                         {"attention", 4 * 16 * 16 / 2},
                                         {"feed_forward", 3 * 16 * 16},
@@ -131,7 +131,7 @@ TEST_F(TrainJobTest, AMovedStudyGoesOn) {
   request.data = study / "data";
   request.validate_also = {{"wiki", study / "wiki"}, {"far", tiny_.path("elsewhere")}};
   train(resolve_job(request), tiny_.log);
-  const Json record = read_json(study / "run" / kRunFile);
+  const Json record = read_json(study / "run" / run::kRecordFile);
   EXPECT_EQ(record["data"]["path"], "../data");
   EXPECT_EQ(record["validate_also"]["wiki"]["path"], "../wiki");
   EXPECT_EQ(record["validate_also"]["far"]["path"], tiny_.path("elsewhere").string()) << "not below the run's folder";
@@ -148,7 +148,7 @@ TEST_F(TrainJobTest, ARunBesideNothingItKnowsHasAbsolutePaths) {
   JobRequest request = tiny_.request("deep/run", {{"steps", 1}});
   fs::create_directories(tiny_.path("deep"));
   train(resolve_job(request), tiny_.log);
-  EXPECT_EQ(read_json(tiny_.path("deep/run") / kRunFile)["data"]["path"], tiny_.data().string());
+  EXPECT_EQ(read_json(tiny_.path("deep/run") / run::kRecordFile)["data"]["path"], tiny_.data().string());
 }
 
 TEST_F(TrainJobTest, NothingIsLeftToBeChosen) {

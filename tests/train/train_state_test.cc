@@ -5,7 +5,7 @@
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/model/init.h"
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 #include "tests/temporary_folder.h"
 
 namespace crope::train {
@@ -21,7 +21,7 @@ class TrainState : public testing::Test {
     optimizer_.set_steps(5);
   }
 
-  fs::path checkpoint() const { return checkpoint_path(folder_.path(), 5); }
+  fs::path checkpoint() const { return run::checkpoint_path(folder_.path(), 5); }
 
   test::TemporaryFolder folder_;
   Log log_{nullptr};

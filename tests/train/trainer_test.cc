@@ -11,7 +11,7 @@
 #include "crope/base/file.h"
 #include "crope/base/interrupt.h"
 #include "crope/model/model_dir.h"
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 #include "tests/train/tiny_run.h"
 
 namespace crope::train {
@@ -20,13 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string latest_file(const fs::path& run, const char* name) {
-  return read_file(run / kLatestLink / name);
+  return read_file(run / run::kLatestLink / name);
 }
 
 // The lines of metrics.jsonl without what a clock says.
 std::vector<Json> metrics(const fs::path& run) {
   std::vector<Json> lines;
-  std::ifstream file(run / kMetricsFile);
+  std::ifstream file(run / run::kMetricsFile);
   for (std::string line; std::getline(file, line);) {
     Json json = parse_json(line, "metrics");
     json.erase("elapsed_s");
@@ -53,11 +53,11 @@ TEST_P(Training, GoesOnBitForBitFromAnyCheckpoint) {
   const TrainSummary whole = tiny_.run("whole", variant);
   EXPECT_TRUE(whole.finished);
   EXPECT_EQ(whole.step, 12);
-  EXPECT_EQ(list_checkpoints(tiny_.path("whole")).size(), 3u);
+  EXPECT_EQ(run::list_checkpoints(tiny_.path("whole")).size(), 3u);
 
   // A run of which everything after step 4 is lost: the link is put back, later files are still there.
   fs::copy(tiny_.path("whole"), tiny_.path("cut"), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-  link_checkpoint(tiny_.path("cut"), kLatestLink, 4);
+  run::link_checkpoint(tiny_.path("cut"), run::kLatestLink, 4);
   tiny_.run("cut", variant);
   expect_same_run(tiny_.path("whole"), tiny_.path("cut"));
 }
@@ -87,7 +87,7 @@ TEST_F(Trainer, LearnsAndWritesTheFieldsThatScriptsRead) {
   // A run directory is a model directory.
   Log log(nullptr);
   EXPECT_EQ(model::load_model(tiny_.path("run"), log).config.d_model, 16);
-  const Json record = read_json(tiny_.path("run") / kRunFile);
+  const Json record = read_json(tiny_.path("run") / run::kRecordFile);
   EXPECT_EQ(record["model"]["variant"], "rope");
   EXPECT_EQ(record["train"]["steps"], 60);
   EXPECT_EQ(record["version"], "test");
@@ -102,23 +102,23 @@ TEST_F(Trainer, AFinishedRunStaysAndMoreStepsExtendIt) {
   EXPECT_EQ(latest_file(tiny_.path("run"), "model.safetensors"), before);
   EXPECT_EQ(tiny_.run("run", {{"steps", 14}}).step, 14);
   EXPECT_EQ(metrics(tiny_.path("run")).size(), 14u + 4u);
-  EXPECT_EQ(read_json(tiny_.path("run") / kRunFile)["train"]["steps"], 14);
+  EXPECT_EQ(read_json(tiny_.path("run") / run::kRecordFile)["train"]["steps"], 14);
 }
 
 TEST_F(Trainer, KeepsTheNewestAndTheBest) {
   tiny_.run("run", {{"steps", 40}, {"keep_checkpoints", 2}});
-  const std::vector<Checkpoint> left = list_checkpoints(tiny_.path("run"));
+  const std::vector<run::Checkpoint> left = run::list_checkpoints(tiny_.path("run"));
   ASSERT_GE(left.size(), 2u);
   EXPECT_LE(left.size(), 3u);
   EXPECT_EQ(left[left.size() - 2].step, 36);
   EXPECT_EQ(left.back().step, 40);
-  EXPECT_TRUE(fs::exists(tiny_.path("run") / kBestLink / "model.safetensors"));
+  EXPECT_TRUE(fs::exists(tiny_.path("run") / run::kBestLink / "model.safetensors"));
 }
 
 TEST_F(Trainer, WithoutCheckpointsTheLastStepIsSaved) {
   tiny_.run("run", {{"checkpoint_every", 0}, {"validate_every", 0}});
-  ASSERT_EQ(list_checkpoints(tiny_.path("run")).size(), 1u);
-  EXPECT_EQ(list_checkpoints(tiny_.path("run"))[0].step, 12);
+  ASSERT_EQ(run::list_checkpoints(tiny_.path("run")).size(), 1u);
+  EXPECT_EQ(run::list_checkpoints(tiny_.path("run"))[0].step, 12);
   EXPECT_EQ(metrics(tiny_.path("run")).size(), 12u);
 }
 
@@ -128,7 +128,7 @@ TEST_F(Trainer, ASignalEndsItWithACheckpointAndTheRunGoesOn) {
   {
     const InterruptScope scope;
     std::thread sender([&] {
-      const fs::path file = tiny_.path("run") / kMetricsFile;
+      const fs::path file = tiny_.path("run") / run::kMetricsFile;
       std::error_code code;
       while (!fs::exists(file) || fs::file_size(file, code) < 1000) std::this_thread::yield();
       std::raise(SIGTERM);
@@ -137,8 +137,8 @@ TEST_F(Trainer, ASignalEndsItWithACheckpointAndTheRunGoesOn) {
     sender.join();
     EXPECT_FALSE(stopped.finished);
     EXPECT_GT(stopped.step, 0);
-    ASSERT_EQ(list_checkpoints(tiny_.path("run")).size(), 1u);
-    EXPECT_EQ(list_checkpoints(tiny_.path("run"))[0].step, stopped.step);
+    ASSERT_EQ(run::list_checkpoints(tiny_.path("run")).size(), 1u);
+    EXPECT_EQ(run::list_checkpoints(tiny_.path("run"))[0].step, stopped.step);
   }
   tiny_.run("run", settings);
   expect_same_run(tiny_.path("whole"), tiny_.path("run"));
@@ -149,7 +149,7 @@ TEST_F(Trainer, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
   for (const char* name : {"model.safetensors", "train_state.safetensors", "train_state.json", "config.json"}) {
     const fs::path run = tiny_.path(std::string("damaged_") + name);
     fs::copy(tiny_.path("whole"), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-    const fs::path file = run / kLatestLink / name;
+    const fs::path file = run / run::kLatestLink / name;
     std::string bytes = read_file(file);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x40);
     write_file(file, bytes);
@@ -160,12 +160,12 @@ TEST_F(Trainer, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
 
 TEST_F(Trainer, WhenEveryCheckpointIsDamagedNothingIsBegunAgain) {
   tiny_.run("run", {{"keep_checkpoints", 0}});
-  const std::string metrics = read_file(tiny_.path("run") / kMetricsFile);
-  const auto checkpoints = list_checkpoints(tiny_.path("run"));
-  for (const Checkpoint& each : checkpoints) write_file(each.path / "train_state.json", "damaged");
+  const std::string metrics = read_file(tiny_.path("run") / run::kMetricsFile);
+  const auto checkpoints = run::list_checkpoints(tiny_.path("run"));
+  for (const run::Checkpoint& each : checkpoints) write_file(each.path / "train_state.json", "damaged");
   EXPECT_THROW(tiny_.run("run", {{"keep_checkpoints", 0}}), Error);
-  EXPECT_EQ(read_file(tiny_.path("run") / kMetricsFile), metrics);
-  EXPECT_EQ(list_checkpoints(tiny_.path("run")).size(), checkpoints.size());
+  EXPECT_EQ(read_file(tiny_.path("run") / run::kMetricsFile), metrics);
+  EXPECT_EQ(run::list_checkpoints(tiny_.path("run")).size(), checkpoints.size());
 }
 
 TEST_F(Trainer, ALossThatIsNotFiniteStopsAndNamesTheLastCheckpoint) {
@@ -262,7 +262,7 @@ TEST_F(OtherTexts, AreScoredWhereTheDataHasNoValidationPart) {
 TEST_F(OtherTexts, OfAStoppedRunAreScoredWhenItIsResumed) {
   train(resolve_job(request("whole", {{"keep_checkpoints", 0}})), tiny_.log);
   fs::copy(tiny_.path("whole"), tiny_.path("cut"), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-  link_checkpoint(tiny_.path("cut"), kLatestLink, 4);
+  run::link_checkpoint(tiny_.path("cut"), run::kLatestLink, 4);
   tiny_.run("cut", {{"keep_checkpoints", 0}});  // does not name the texts again
   expect_same_run(tiny_.path("whole"), tiny_.path("cut"));
 }
@@ -273,13 +273,13 @@ TEST_F(OtherTexts, WithIdsOutsideTheVocabularyAreRefusedAtTheStart) {
   writer.append(ids);
   writer.commit();
   EXPECT_THROW(train(resolve_job(request("run")), tiny_.log), Error);
-  EXPECT_FALSE(fs::exists(tiny_.path("run") / kMetricsFile)) << "nothing has been trained";
+  EXPECT_FALSE(fs::exists(tiny_.path("run") / run::kMetricsFile)) << "nothing has been trained";
 }
 
 TEST_F(OtherTexts, ThatHaveChangedAreRefused) {
   train(resolve_job(request("run", {{"steps", 4}})), tiny_.log);
   write_shard(tiny_.path("far") / "train_000000.bin", 100, 10);
-  const std::string before = read_file(tiny_.path("run") / kMetricsFile);
+  const std::string before = read_file(tiny_.path("run") / run::kMetricsFile);
   try {
     tiny_.run("run", {{"steps", 8}});
     FAIL();
@@ -289,7 +289,7 @@ TEST_F(OtherTexts, ThatHaveChangedAreRefused) {
               std::string::npos)
         << e.what();
   }
-  EXPECT_EQ(read_file(tiny_.path("run") / kMetricsFile), before);
+  EXPECT_EQ(read_file(tiny_.path("run") / run::kMetricsFile), before);
 }
 
 TEST_F(Trainer, OtherDataIsRefused) {

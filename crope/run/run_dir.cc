@@ -1,13 +1,15 @@
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
+#include "crope/base/error.h"
 #include "crope/base/file.h"
 
-namespace crope::train {
+namespace crope::run {
 namespace fs = std::filesystem;
 namespace {
 
@@ -28,6 +30,31 @@ std::optional<std::int64_t> step_of(const std::string& name) {
 }
 
 }  // namespace
+
+bool holds_run(const fs::path& path) {
+  std::error_code ignored;
+  return std::ranges::any_of(std::array{kRecordFile, kMetricsFile, kResultsFile},
+                             [&](const char* name) { return fs::exists(path / name, ignored); });
+}
+
+Json read_record(const fs::path& run) {
+  const fs::path path = run / kRecordFile;
+  if (!fs::exists(path)) return nullptr;
+  Json record = read_json(path);
+  if (!record.is_object()) {
+    throw Error(fmt::format("{}: expected a JSON object, found {}", path.string(), record.type_name()),
+                "it was not written by this program, or is damaged");
+  }
+  return record;
+}
+
+std::optional<std::int64_t> planned_steps(const Json& record) {
+  const auto train = record.is_object() ? record.find("train") : record.end();
+  if (!record.is_object() || train == record.end() || !train->is_object()) return {};
+  const auto steps = train->find("steps");
+  if (steps == train->end() || !steps->is_number_integer()) return {};
+  return steps->get<std::int64_t>();
+}
 
 fs::path checkpoint_path(const fs::path& run, std::int64_t step) {
   return run / relative_checkpoint_path(step);
@@ -50,9 +77,14 @@ std::vector<Checkpoint> resume_candidates(const fs::path& run) {
   std::error_code code;
   const fs::path target = fs::read_symlink(run / kLatestLink, code);
   const auto latest = code ? std::nullopt : step_of(target.filename().string());
-  // Newer ones were being made when the run was killed, or the link was put back by hand: the run makes them again.
+  // Newer ones were being written when the run was killed, or someone moved the link back: the run makes them again.
   if (latest) std::erase_if(checkpoints, [&](const Checkpoint& each) { return each.step > *latest; });
   return checkpoints;
+}
+
+bool has_reached(const fs::path& run, std::int64_t step) {
+  const std::vector<Checkpoint> checkpoints = resume_candidates(run);
+  return !checkpoints.empty() && checkpoints.front().step >= step;
 }
 
 void link_checkpoint(const fs::path& run, const char* link, std::int64_t step) {
@@ -69,4 +101,4 @@ void prune_checkpoints(const fs::path& run, std::int64_t step, std::int64_t keep
   }
 }
 
-}  // namespace crope::train
+}  // namespace crope::run

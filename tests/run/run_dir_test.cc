@@ -1,10 +1,12 @@
-#include "crope/train/run_dir.h"
+#include "crope/run/run_dir.h"
 
 #include <gtest/gtest.h>
 
+#include "crope/base/error.h"
+#include "crope/base/file.h"
 #include "tests/temporary_folder.h"
 
-namespace crope::train {
+namespace crope::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,5 +53,40 @@ TEST_F(RunDir, KeepsTheNewestAndTheBest) {
   EXPECT_EQ(steps(list_checkpoints(folder_.path())), (Steps{10, 30, 40, 50}));
 }
 
+TEST_F(RunDir, IsARunWithAnyOfItsFiles) {
+  EXPECT_FALSE(holds_run(folder_.path()));
+  EXPECT_FALSE(holds_run(folder_ / "absent"));
+  for (const char* name : {kRecordFile, kMetricsFile, kResultsFile}) {
+    const fs::path run = folder_ / (std::string("with_") + name);
+    fs::create_directories(run);
+    write_file(run / name, "{}");
+    EXPECT_TRUE(holds_run(run)) << name;
+  }
+}
+
+TEST_F(RunDir, ReadsItsRecord) {
+  EXPECT_TRUE(read_record(folder_.path()).is_null());
+  write_file(folder_ / kRecordFile, R"({"train": {"steps": 620}})");
+  EXPECT_EQ(planned_steps(read_record(folder_.path())), 620);
+  for (const char* other : {"{}", R"({"train": 3})", R"({"train": {}})", R"({"train": {"steps": "620"}})"}) {
+    write_file(folder_ / kRecordFile, other);
+    EXPECT_FALSE(planned_steps(read_record(folder_.path()))) << other;
+  }
+  EXPECT_FALSE(planned_steps(nullptr));
+  for (const char* damaged : {"[1]", "{"}) {
+    write_file(folder_ / kRecordFile, damaged);
+    EXPECT_THROW(read_record(folder_.path()), Error) << damaged;
+  }
+}
+
+TEST_F(RunDir, HasReachedWhatItCanResumeFrom) {
+  EXPECT_FALSE(has_reached(folder_.path(), 1));
+  make({100, 200});
+  EXPECT_TRUE(has_reached(folder_.path(), 200));
+  EXPECT_FALSE(has_reached(folder_.path(), 201));
+  link_checkpoint(folder_.path(), kLatestLink, 100);
+  EXPECT_FALSE(has_reached(folder_.path(), 200));
+}
+
 }  // namespace
-}  // namespace crope::train
+}  // namespace crope::run

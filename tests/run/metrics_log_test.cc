@@ -1,4 +1,4 @@
-#include "crope/train/metrics_log.h"
+#include "crope/run/metrics_log.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "crope/base/file.h"
 #include "tests/temporary_folder.h"
 
-namespace crope::train {
+namespace crope::run {
 namespace {
 
 TEST(MetricsLog, EveryLineIsThereAtOnce) {
@@ -38,4 +38,4 @@ TEST(MetricsLog, SaysWhereItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace crope::train
+}  // namespace crope::run

@@ -1,4 +1,4 @@
-#include "crope/train/metrics_log.h"
+#include "crope/run/metrics_log.h"
 
 #include <fmt/format.h>
 
@@ -9,21 +9,20 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/run/metrics.h"
 
-namespace crope::train {
+namespace crope::run {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kLongestLog = std::uint64_t{4} << 30;
 
-// Whether a whole line is an object of a step up to `last_step`.
-bool belongs(std::string_view line, std::int64_t last_step) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  return json.is_object() && json.contains("step") && json["step"].is_number_integer() &&
-         json["step"].get<std::int64_t>() <= last_step;
+bool belongs(std::string_view text, std::int64_t last_step) {
+  const auto line = parse_metrics_line(text);
+  return line && line->step <= last_step;
 }
 
-// The lines of `text` that stay. Steps only grow, so that the first line that does not belong ends them.
+// The length of the lines of `text` up to `last_step`. Steps only grow: the first line that does not belong ends them.
 std::size_t kept_bytes(std::string_view text, std::int64_t last_step) {
   std::size_t kept = 0;
   while (true) {
@@ -53,4 +52,4 @@ void MetricsLog::write(const Json& line) {
   }
 }
 
-}  // namespace crope::train
+}  // namespace crope::run

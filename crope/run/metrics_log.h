@@ -1,4 +1,4 @@
-// metrics.jsonl: one object a line, for every update and every validation.
+// metrics.jsonl, written: one object per line for every update and every validation.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 #include "crope/base/json.h"
 
-namespace crope::train {
+namespace crope::run {
 
 class MetricsLog {
  public:
-  // Goes on with the file of an earlier process, or begins one. Lines of steps after `last_step`, and a line that a
-  // kill has cut off, are dropped: the run makes them again.
+  // Continues the file of an earlier process, or begins one. Drops lines of steps after `last_step` and a line that a
+  // kill has cut off: the run writes them again.
   // Throws Error if the file cannot be read or written.
   MetricsLog(std::filesystem::path path, std::int64_t last_step);
 
@@ -28,4 +28,4 @@ class MetricsLog {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-}  // namespace crope::train
+}  // namespace crope::run
