@@ -36,7 +36,7 @@ void run(const CompareFlags& flags) {
     });
     if (texts.empty()) {
       throw UsageError(fmt::format("--text {}: no run was validated on it", flags.texts.front()),
-                       "leave out --text to see all texts");
+                       "omit --text to see all texts");
     }
   }
   if (flags.json) {

@@ -8,7 +8,7 @@
 namespace crope::cli {
 
 ModelFlags::ModelFlags(Flags& flags, std::string recipe) : recipe_(std::move(recipe)), flags_(flags) {
-  flags.option("--recipe", recipe_, "Name or file of a recipe; flags override it");
+  flags.option("--recipe", recipe_, fmt::format("Name ({}) or file of a recipe; flags override it", recipe_names()));
   model::visit_fields(
       values_, [&](const char* name, auto& value, const char* help) { flags.option(flag_name(name), value, help); });
 }

@@ -8,7 +8,7 @@ namespace crope::cli {
 
 void declare_rank_flags(Flags& flags, RankFlags& values) {
   flags.option("--rank-timeout", values.timeout,
-               "Of several ranks (torchrun, srun): seconds until one that does not answer is given up");
+               "Seconds to wait for an unresponsive rank before failing (torchrun, srun)");
 }
 
 std::FILE* log_stream(const dist::Launch& launch) {

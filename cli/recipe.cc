@@ -19,6 +19,12 @@ Json parse_recipe(const std::string& text, const std::string& origin) {
 
 }  // namespace
 
+std::string recipe_names() {
+  std::string names;
+  for (const BuiltinRecipe& recipe : builtin_recipes()) names += (names.empty() ? "" : ", ") + std::string(recipe.name);
+  return names;
+}
+
 Json load_recipe(const std::string& name_or_file) {
   std::vector<std::string> names;
   for (const BuiltinRecipe& recipe : builtin_recipes()) {

@@ -17,6 +17,9 @@ struct BuiltinRecipe {
 // The files of recipes/, built into the program.
 std::span<const BuiltinRecipe> builtin_recipes();
 
+// "paper, quickstart, small_cpu".
+std::string recipe_names();
+
 // The recipe of that name, or of that file when the name has a slash or ends in .json. Throws UsageError with the
 // nearest name if there is none, and Error if the file is not a JSON object.
 Json load_recipe(const std::string& name_or_file);

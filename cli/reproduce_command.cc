@@ -48,10 +48,15 @@ study::ReproduceOptions resolve(const ReproduceFlags& flags) {
                                   .only = flags.only,
                                   .program = program_record(),
                                   .launcher = {.command = flags.launch, .program = own_program()}};
-  if (flags.jobs < 0) throw UsageError(fmt::format("--jobs is {}, expected 0 or more", flags.jobs));
-  if (flags.seeds < 0) throw UsageError(fmt::format("--seeds is {}, expected 1 or more", flags.seeds));
+  if (flags.jobs < 0) {
+    throw UsageError(fmt::format("--jobs is {}, expected 0 or more", flags.jobs),
+                     "--jobs 2 suits a machine of two cores");
+  }
+  if (flags.seeds < 0) {
+    throw UsageError(fmt::format("--seeds is {}, expected 0 or more", flags.seeds), "0 takes the scale's own number");
+  }
   if (flags.jobs > 0 && flags.threads > 1) {
-    throw UsageError("--jobs gives every run one thread", "leave out --threads");
+    throw UsageError("--jobs gives every run one thread", "omit --threads");
   }
   if (options.seeds == 0) options.seeds = options.scale.seeds;
   for (const std::string& argument : flags.validate_also) {
@@ -67,8 +72,9 @@ study::ReproduceOptions resolve(const ReproduceFlags& flags) {
 void show_plan(const study::Plan& plan, Log& log) {
   std::size_t done = 0;
   for (const study::PlannedRun& run : plan.runs) done += run.is_done ? 1 : 0;
-  log.info(fmt::format("plan: {} runs, {} of them finished; {} tokens/s measured; about {} of training left",
-                       plan.runs.size(), done, format_count(plan.tokens_per_second), format_duration(plan.seconds)));
+  log.info(fmt::format("plan: {} run{}, {} finished; {} tokens/s measured; about {} of training left", plan.runs.size(),
+                       plan.runs.size() == 1 ? "" : "s", done, format_count(plan.tokens_per_second),
+                       format_duration(plan.seconds)));
 }
 
 // Makes one finished run of the study again and reports whether it came out the same.
@@ -102,9 +108,10 @@ void run(const ReproduceFlags& flags) {
     const std::vector<study::PlannedRun> runs = study::planned_runs(options);
     if (runs.front().is_done) return repeat(runs.front(), options, flags.json, log);
   }
-  show_plan(study::plan_study(options, log), log);
+  const study::Corpus corpus = study::study_corpus(options, log);
+  show_plan(study::plan_study(options, corpus, log), log);
   if (flags.plan_only) return;
-  const auto result = study::reproduce(options, log);
+  const auto result = study::reproduce(options, corpus, log);
   if (!result) {
     log.info("stopped by a signal; run the same command again to resume");
     return;
@@ -134,7 +141,8 @@ void declare_reproduce(Flags& flags) {
   flags.option("--validate-also", values->validate_also,
                "NAME=DIR or NAME=FILE: also validate on another text at the last step; may be repeated");
   flags.option("--benchmarks", values->benchmarks, "Folder with hellaswag/, mmlu/ and gsm8k/");
-  flags.option("--seeds", values->seeds, "Runs per variant (0: 1 for smoke, 5 for small, 3 for paper); a verdict needs at least 2");
+  flags.option("--seeds", values->seeds,
+               "Runs per variant (0: 1 for smoke, 5 for small, 3 for paper); a verdict needs at least 2");
   flags.option("--jobs", values->jobs,
                "Number of runs side by side, one thread each (0: one at a time with all threads)");
   flags.option("--only", values->only,

@@ -1,12 +1,13 @@
 #include "cli/train_flags.h"
 
+#include <fmt/format.h>
+
 #include "cli/recipe.h"
 
 namespace crope::cli {
 
 TrainFlags::TrainFlags(Flags& flags) : flags_(flags) {
-  flags.option("--recipe", recipe_,
-               "Name (paper, paper_literal, small_cpu, quickstart) or file of a recipe; flags override it");
+  flags.option("--recipe", recipe_, fmt::format("Name ({}) or file of a recipe; flags override it", recipe_names()));
   flags.option("--variant", variant_, "rope, crope_qk, crope_qkv, crope_all, half_rope_qk or half_rope_all");
   model::visit_fields(
       model_, [&](const char* name, auto& value, const char* help) { flags.option(flag_name(name), value, help); });

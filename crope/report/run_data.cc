@@ -22,9 +22,9 @@ Json read_or_null(const fs::path& path, std::vector<std::string>& notes) {
   try {
     Json json = read_json(path);
     if (json.is_object()) return json;
-    notes.push_back(fmt::format("{} is not a JSON object and was left out", path.filename().string()));
+    notes.push_back(fmt::format("{} is not a JSON object and was skipped", path.filename().string()));
   } catch (const Error& error) {
-    notes.push_back(fmt::format("{} was left out: {}", path.filename().string(), error.what()));
+    notes.push_back(fmt::format("{} was skipped: {}", path.filename().string(), error.what()));
   }
   return nullptr;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "crope/base/error.h"
 #include "crope/data/data_dir.h"
 #include "crope/data/prepare.h"
 #include "crope/data/tokenizer_training.h"
@@ -24,6 +25,11 @@ fs::path data_from(const fs::path& given, const fs::path& tokenizer, const fs::p
 }  // namespace
 
 Corpus make_corpus(const fs::path& folder, const CorpusOptions& options, Log& log) {
+  for (const train::OtherText& text : options.validate_also) {
+    if (fs::exists(text.data)) continue;
+    throw UsageError(fmt::format("--validate-also {}: {} does not exist", text.name, text.data.string()),
+                     "give a data directory, or a text file");
+  }
   Corpus corpus{.data = {}, .benchmarks = options.benchmarks, .validate_also = {}};
   if (options.data.empty()) {
     log.info("no --data: training on the embedded synthetic world");

@@ -1,4 +1,4 @@
-// What the runs of a study read: token shards, other texts to validate on, and benchmarks.
+// The data of a study: token shards, other texts to validate on, and benchmarks.
 #pragma once
 
 #include <filesystem>

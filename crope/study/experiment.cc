@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/interrupt.h"
 #include "crope/eval/evaluation.h"
@@ -44,7 +45,13 @@ bool train_launched(const Experiment& experiment) {
     arguments.insert(arguments.end(), {"--validate-also", text.name + "=" + text.data.string()});
   }
   run_launched(experiment.launcher, arguments);
-  return run::has_reached(job.run, job.config.steps);
+  const bool is_trained = run::has_reached(job.run, job.config.steps);
+  if (!is_trained && !interrupt_requested()) {
+    throw Error(fmt::format("{} stopped before step {}", job.run.filename().string(), job.config.steps),
+                fmt::format("its own message is {}; run the same command again to resume",
+                            experiment.launcher.log.empty() ? "above" : "in " + experiment.launcher.log.string()));
+  }
+  return is_trained;
 }
 
 void evaluate_launched(const Experiment& experiment) {
@@ -103,7 +110,7 @@ Outcome read_outcome(const fs::path& run, const std::vector<std::string>& tasks)
                   .tokens_per_second = report::median_rate(data).value_or(0),
                   .seconds = data.elapsed_seconds,
                   .scores = {}};
-  if (!tasks.empty()) outcome.scores = eval::headlines(data.results, tasks);
+  if (!tasks.empty() && data.results.is_object()) outcome.scores = eval::headlines(data.results, tasks);
   return outcome;
 }
 

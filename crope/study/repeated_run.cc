@@ -7,6 +7,7 @@
 
 #include "crope/run/metrics.h"
 #include "crope/run/run_dir.h"
+#include "crope/study/experiment.h"
 #include "crope/train/trainer.h"
 
 namespace crope::study {
@@ -51,6 +52,9 @@ std::optional<RepeatedRun> repeat_run(const fs::path& run, const fs::path& into,
                          then.empty() ? "(unknown)" : then, now));
   }
   request.program = program;
+  const Json begun = run::read_record(into);
+  const bool can_resume = begun.is_object() && begun.value("build", "") == now && !is_finished_run(into);
+  if (!can_resume) fs::remove_all(into);
   if (!train::train(train::resolve_job(request), log).finished) return {};
   RepeatedRun result{.run = into};
   result.difference = first_difference(run / run::kMetricsFile, into / run::kMetricsFile, &result.lines);

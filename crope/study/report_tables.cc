@@ -131,8 +131,9 @@ report::Table parameter_table(const std::vector<report::ParameterBar>& bars) {
   report::Table table{
       .columns = {"variant", "embedding", "attention", "feed-forward", "norms", "total", "attention saved"}};
   for (const report::ParameterBar& bar : bars) {
-    table.rows.push_back({bar.label, format_grouped(bar.embedding), format_grouped(bar.attention), format_grouped(bar.feed_forward),
-                          format_grouped(bar.norm), format_grouped(bar.total()), fmt::format("{:.1f}%", 100 * bar.attention_saving)});
+    table.rows.push_back({bar.label, format_grouped(bar.embedding), format_grouped(bar.attention),
+                          format_grouped(bar.feed_forward), format_grouped(bar.norm), format_grouped(bar.total()),
+                          fmt::format("{:.1f}%", 100 * bar.attention_saving)});
   }
   return table;
 }

@@ -55,14 +55,6 @@ std::vector<Scale> all_scales() {
   };
 }
 
-Corpus find_corpus(const ReproduceOptions& options, Log& log) {
-  if (options.corpus.data.empty() && options.scale.needs_data) {
-    throw UsageError(fmt::format("the scale '{}' needs data of its own", options.scale.name),
-                     "give --data DIR with FineWeb-Edu shards (crope data prepare makes them from its parquet files)");
-  }
-  return make_corpus(options.out, options.corpus, log);
-}
-
 std::string run_name(const std::string& variant, std::int64_t seed) {
   return fmt::format("{}_{}", variant, seed);
 }
@@ -137,15 +129,22 @@ std::vector<PlannedRun> planned_runs(const ReproduceOptions& options) {
     }
   }
   if (runs.empty()) {
-    throw UsageError(fmt::format("--only {}: no such run among {} variants and {} seeds", options.only,
-                                 model::kVariants.size(), options.seeds),
-                     suggest(options.only, names));
+    throw UsageError(
+        fmt::format("--only {}: no such run among seeds 0 to {} of the six variants", options.only, options.seeds - 1),
+        suggest(options.only, names) + "; --seeds N plans more seeds");
   }
   return runs;
 }
 
-Plan plan_study(const ReproduceOptions& options, Log& log) {
-  const Corpus corpus = find_corpus(options, log);
+Corpus study_corpus(const ReproduceOptions& options, Log& log) {
+  if (options.corpus.data.empty() && options.scale.needs_data) {
+    throw UsageError(fmt::format("the scale '{}' needs data of its own", options.scale.name),
+                     "give --data DIR with FineWeb-Edu shards (crope data prepare makes them from its parquet files)");
+  }
+  return make_corpus(options.out, options.corpus, log);
+}
+
+Plan plan_study(const ReproduceOptions& options, const Corpus& corpus, Log& log) {
   Plan plan{.runs = planned_runs(options), .tokens_per_second = 0, .seconds = 0};
   train::JobRequest probe = job_of(options, corpus, "rope", 0);
   probe.run = options.out / ".probe";  // never made: a dry run leaves nothing
@@ -158,16 +157,18 @@ Plan plan_study(const ReproduceOptions& options, Log& log) {
   return plan;
 }
 
-std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, Log& log) {
-  const Corpus corpus = find_corpus(options, log);
+std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, const Corpus& corpus, Log& log) {
   const std::vector<Experiment> experiments = experiments_of(options, corpus, planned_runs(options));
   if (!run_experiments(experiments, options.jobs, log)) return {};
+  ReproduceOptions whole = options;
+  whole.only.clear();
   ReproduceResult result;
   std::vector<fs::path> runs;
-  for (const Experiment& experiment : experiments) {
-    const auto tasks = corpus.benchmarks.empty() ? std::vector<std::string>() : experiment.tasks;
-    result.outcomes.push_back(read_outcome(experiment.job.run, tasks));
-    runs.push_back(experiment.job.run);
+  for (const PlannedRun& planned : planned_runs(whole)) {
+    if (!planned.is_done) continue;
+    const auto tasks = corpus.benchmarks.empty() ? std::vector<std::string>() : experiments.front().tasks;
+    result.outcomes.push_back(read_outcome(planned.run, tasks));
+    runs.push_back(planned.run);
   }
   const Study study = read_study(options.out);
   for (const std::string& warning : study.warnings) log.warn(warning);

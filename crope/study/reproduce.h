@@ -56,7 +56,7 @@ struct Plan {
 };
 
 struct ReproduceResult {
-  std::vector<Outcome> outcomes;
+  std::vector<Outcome> outcomes;  // of every finished run of the study
   std::vector<Claim> claims;
   std::filesystem::path page;
 };
@@ -64,11 +64,14 @@ struct ReproduceResult {
 // The runs of the study in the order in which they are made. Throws UsageError if options.only is none of them.
 std::vector<PlannedRun> planned_runs(const ReproduceOptions& options);
 
-// Measures a few steps and estimates the time. Makes the corpus where it is missing.
-Plan plan_study(const ReproduceOptions& options, Log& log);
+// The study's data, made where it is missing. Throws UsageError if the scale needs data and none is given.
+Corpus study_corpus(const ReproduceOptions& options, Log& log);
 
-// Makes the runs that are not done in out/<variant>_<seed>/, then claims.json and report/index.html of all that are.
-// Nothing when a signal has stopped it: the same call resumes it.
-std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, Log& log);
+// Measures a few steps and estimates the time.
+Plan plan_study(const ReproduceOptions& options, const Corpus& corpus, Log& log);
+
+// Makes the runs of the plan that are not done in out/<variant>_<seed>/, then claims.json and report/index.html of all
+// finished runs of the study. Nothing when a signal has stopped it: the same call resumes it.
+std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, const Corpus& corpus, Log& log);
 
 }  // namespace crope::study

@@ -20,18 +20,17 @@ class Queue {
  public:
   Queue(const std::vector<Experiment>& experiments, Log& log) : experiments_(experiments), log_(log) {}
 
-  // What each worker does until nothing is left.
+  // Runs experiments until none is left, one has failed, or a signal has come. Never throws.
   void work() {
-    while (const Experiment* experiment = take()) {
-      try {
+    try {
+      while (const Experiment* experiment = take()) {
         const auto outcome = run_experiment(*experiment, log_);
         if (!outcome) return;
         finish(*experiment, *outcome);
-      } catch (...) {
-        const std::scoped_lock lock(mutex_);
-        if (!error_) error_ = std::current_exception();
-        return;
       }
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (!error_) error_ = std::current_exception();
     }
   }
 

@@ -96,7 +96,7 @@ Section overview_section(const std::vector<RunData>& runs, const std::vector<See
   section.blocks.emplace_back(variant_table(groups, bars));
   if (most_seeds(groups) > 1) section.blocks.emplace_back(run_table(runs));
   const std::string missing = missing_parts(runs);
-  if (!missing.empty()) section.blocks.emplace_back(report::Prose{"Left out:\n\n" + missing});
+  if (!missing.empty()) section.blocks.emplace_back(report::Prose{"Omitted:\n\n" + missing});
   return section;
 }
 

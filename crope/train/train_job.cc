@@ -100,7 +100,7 @@ void resolve_new(const JobRequest& request, TrainJob& job) {
     const fs::path dir = model::resolve_model_dir(request.init_from);
     const model::ModelConfig start = model::load_config(dir);
     throw_if_conflicts(conflicts(settings_of(start, job.config), model_settings(request.given)), dir.string(),
-                       "leave out the flags of the model's shape: --init-from gives it");
+                       "omit the flags of the model's shape: --init-from gives it");
     job.model = start;
     return;
   }
@@ -116,7 +116,7 @@ void resolve_new(const JobRequest& request, TrainJob& job) {
                                   {"projection_gain", job.config.projection_gain}};
 }
 
-// The settings of a run that goes on: its own, but for those that do not make it another run.
+// The settings of a resumed run: its own, except those that do not make it another run.
 void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJob& job) {
   apply_settings(request.given, job.model, job.config, "settings");  // finds what is misspelt
   throw_if_conflicts(conflicts(record.settings, request.given), request.run.string(),

@@ -116,7 +116,7 @@ class Trainer {
       std::string message;
       if (dist::all_succeed(
               *group_, [&] { restore(path); }, message)) {
-        log_.info(fmt::format("going on from step {} ({})", progress_.step, path.string()));
+        log_.info(fmt::format("resuming from step {} ({})", progress_.step, path.string()));
         return;
       }
       log_.warn(message + (step == candidates.back() ? "" : "; trying the checkpoint before it"));

@@ -1,4 +1,4 @@
-// crope compare and the flags of crope reproduce as a user runs them.
+// crope compare as a user runs it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -55,18 +55,6 @@ TEST_F(CompareCommand, BadArgumentsAreErrorsWithAHint) {
     const auto result = run_program("compare " + arguments);
     EXPECT_NE(result.status, 0) << arguments;
     EXPECT_NE(result.err.find("hint:"), std::string::npos) << arguments << ": " << result.err;
-  }
-}
-
-TEST(ReproduceCommand, BadFlagsAreUsageErrorsBeforeAnyWork) {
-  const test::TemporaryFolder folder;
-  const std::string out = (folder / "study").string();
-  for (const char* flags :
-       {"--scale huge", "--scale smoke --jobs -1", "--scale smoke --seeds -1", "--scale smoke --only rope_9",
-        "--scale smoke --jobs 2 --threads 2", "--scale smoke --validate-also wiki", "--scale paper"}) {
-    const auto result = run_program(fmt::format("reproduce --out {} {}", out, flags));
-    EXPECT_EQ(result.status, 2) << flags << ": " << result.err;
-    EXPECT_FALSE(std::filesystem::exists(out)) << flags;
   }
 }
 

@@ -35,7 +35,7 @@ for ((i = 1; i <= kills; ++i)); do
 done
 wait $agent || { tail -30 "$folder/hunted.log"; exit 1; }
 agent=0
-[ "$(grep -c 'going on from step' "$folder/hunted.log")" -ge 1 ]
+[ "$(grep -c 'resuming from step' "$folder/hunted.log")" -ge 1 ]
 echo "killed $kills times: $(same_losses "$folder/whole" "$folder/hunted")"
 nothing_left
 

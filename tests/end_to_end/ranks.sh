@@ -29,7 +29,7 @@ for variant in rope crope_all; do
     else
       ranks $n $(run_flags "$folder/cut" $variant 20) --validate-every 10 >/dev/null 2>"$folder/err"
     fi || { cat "$folder/err"; exit 1; }
-    grep -q 'going on from step 10' "$folder/err"
+    grep -q 'resuming from step 10' "$folder/err"
     echo "$variant, saved by 2, gone on with by $n: $(same_losses "$one" "$folder/cut")"
     rm -rf "$folder/cut"
   done

@@ -71,6 +71,10 @@ TEST(RepeatedRun, ComesOutTheSame) {
   EXPECT_EQ(repeated->lines, 8);  // six steps, two validations
   EXPECT_EQ(read_json(repeated->run / "run.json")["build"], "def");
   EXPECT_EQ(read_json(repeated->run / "run.json")["validate_also"].size(), 1u);
+
+  // A repetition that is there already is made again, not compared again.
+  write_file(repeated->run / "metrics.jsonl", "");
+  EXPECT_EQ(repeat_run(folder / "moved/crope_qk_3", repeated->run, {{"build", "def"}}, log)->lines, 8);
 }
 
 }  // namespace

@@ -51,7 +51,6 @@ TEST_F(RunQueue, MakesEveryRun) {
   EXPECT_FALSE(is_finished_run(folder_ / "rope_2"));
 }
 
-// Children that only leave a note of having been started: what is run side by side, and what follows a failure.
 TEST_F(RunQueue, AFailureEndsTheQueueAndNamesTheLog) {
   std::vector<Experiment> experiments;
   for (const char* name : {"rope_0", "rope_1", "rope_2", "rope_3"}) {
@@ -66,6 +65,18 @@ TEST_F(RunQueue, AFailureEndsTheQueueAndNamesTheLog) {
     EXPECT_NE(e.hint().find(".log"), std::string::npos) << e.hint();
   }
   EXPECT_FALSE(fs::exists(folder_ / "rope_3.log"));  // nothing new begins after a failure
+}
+
+// A child that ends well without having trained to the last step was stopped by someone else.
+TEST_F(RunQueue, ARunThatStopsEarlyIsAnError) {
+  std::vector<Experiment> experiments = {experiment("rope_0")};
+  experiments[0].launcher = {.command = "true", .program = "crope", .log = folder_ / "rope_0.log"};
+  try {
+    run_experiments(experiments, /*jobs=*/1, log_);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "rope_0 stopped before step 2");
+  }
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+// crope reproduce as a user runs it. Whole studies are in tests/end_to_end/kill_reproduce.sh.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/run_program.h"
+
+namespace crope {
+namespace {
+
+using test::run_program;
+
+TEST(ReproduceCommand, BadFlagsAreUsageErrorsBeforeAnyWork) {
+  const test::TemporaryFolder folder;
+  const std::string out = (folder / "study").string();
+  for (const char* flags :
+       {"--scale huge", "--scale smoke --jobs -1", "--scale smoke --seeds -1", "--scale smoke --only rope_9",
+        "--scale smoke --jobs 2 --threads 2", "--scale smoke --validate-also wiki",
+        "--scale smoke --validate-also wiki=absent", "--scale paper"}) {
+    const auto result = run_program(fmt::format("reproduce --out {} {}", out, flags));
+    EXPECT_EQ(result.status, 2) << flags << ": " << result.err;
+    EXPECT_FALSE(std::filesystem::exists(out)) << flags;
+  }
+}
+
+}  // namespace
+}  // namespace crope
