@@ -29,9 +29,11 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 }  // namespace
 
 void print_claims(std::span<const study::Claim> claims) {
-  const auto print_row = [](std::span<const std::string> cells) {
-    fmt::print("{:<48}{:<21}{:<36}{:<20}{:>3}{:>9}  {}\n", cells[0], cells[1], cells[2], cells[3], cells[4], cells[5],
-               cells[6]);
+  std::size_t widest_paper = 0;
+  for (const study::Claim& claim : claims) widest_paper = std::max(widest_paper, claim.paper.size());
+  const auto print_row = [&](std::span<const std::string> cells) {
+    fmt::print("{:<48}{:<{}}{:<36}{:<20}{:>3}{:>9}  {}\n", cells[0], cells[1], widest_paper + 2, cells[2], cells[3],
+               cells[4], cells[5], cells[6]);
   };
   print_row(std::vector<std::string>(study::kClaimColumns.begin(), study::kClaimColumns.end()));
   for (const study::Claim& claim : claims) {

@@ -1,6 +1,7 @@
 #include "crope/study/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/nearest_name.h"
+#include "crope/base/progress.h"
 #include "crope/model/variant.h"
 #include "crope/run/run_dir.h"
 #include "crope/study/decision.h"
@@ -201,6 +203,17 @@ std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets) {
     if (!text.rows.empty()) texts.push_back(std::move(text));
   }
   return texts;
+}
+
+std::string different_steps(const std::vector<RunSet>& sets) {
+  std::vector<std::string> ends;
+  std::set<std::int64_t> steps;
+  for (const RunSet& set : sets) {
+    const std::int64_t last = set.runs.front().last_step;
+    if (last > 0 && steps.insert(last).second) ends.push_back(fmt::format("{} at {}", set.label, format_grouped(last)));
+  }
+  if (ends.size() < 2) return "";
+  return fmt::format("the sets end at different steps: {}", fmt::join(ends, ", "));
 }
 
 Json comparison_to_json(const std::vector<ComparedText>& texts) {

@@ -31,7 +31,7 @@ std::vector<RunSet> run_sets(const Study& study);
 // One set measured on one text.
 struct ComparisonRow {
   std::string label;
-  std::int64_t parameters = 0;
+  std::int64_t parameters = 0;                  // 0 if run.json does not tell
   SampleSummary loss;                           // over the seeds of the set
   std::optional<Interval> loss_interval;        // 95%, with at least two seeds that differ
   std::optional<SampleSummary> difference;      // to the first set, over the seeds of both; none for the first set
@@ -48,6 +48,9 @@ struct ComparedText {
 // text have no row there.
 // Throws Error if the sets were trained on different data, or validated on different texts of one name.
 std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets);
+
+// "the sets end at different steps: rope at 620, wide at 1,240"; empty if they end at the same step.
+std::string different_steps(const std::vector<RunSet>& sets);
 
 // Array of {"text", "runs", "parameters", "n", "loss", "interval", "difference", "difference_interval", "pairs", "p"}.
 Json comparison_to_json(const std::vector<ComparedText>& texts);

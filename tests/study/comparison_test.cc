@@ -100,6 +100,13 @@ TEST(Comparison, WarnsOnlyAboutTheVariantsAskedFor) {
   EXPECT_EQ(warnings.size(), 1u) << "each warning once";
 }
 
+TEST(Comparison, SetsOfDifferentLengthsAreReported) {
+  const StudyRun rope{.name = "rope_0", .last_step = 620}, longer{.name = "rope_0", .last_step = 1240};
+  EXPECT_EQ(different_steps({{"rope", {rope}}, {"b", {rope}}}), "");
+  EXPECT_EQ(different_steps({{"rope", {rope}}, {"wide", {longer}}}),
+            "the sets end at different steps: rope at 620, wide at 1,240");
+}
+
 TEST(Comparison, APathMayHaveAnEqualsSign) {
   const test::TemporaryFolder folder;
   test::write_run(folder / "lr=0.1", "rope", 0, 3.4);
