@@ -26,38 +26,33 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-std::string p_text(const study::Claim& claim) {
-  if (!claim.p) return "-";
-  return *claim.p < 1e-4 ? "<0.0001" : fmt::format("{:.4f}", *claim.p);
-}
-
 }  // namespace
 
 void print_claims(std::span<const study::Claim> claims) {
-  const auto print_row = [](const std::string& claim, const std::string& paper, const std::string& ours,
-                            const std::string& interval, const std::string& seeds, const std::string& p,
-                            std::string_view verdict) {
-    fmt::print("{:<48}{:<21}{:<36}{:<20}{:>3}{:>9}  {}\n", claim, paper, ours, interval, seeds, p, verdict);
+  std::size_t widest_paper = 0;
+  for (const study::Claim& claim : claims) widest_paper = std::max(widest_paper, claim.paper.size());
+  const auto print_row = [&](std::span<const std::string> cells) {
+    fmt::print("{:<48}{:<{}}{:<36}{:<20}{:>3}{:>9}  {}\n", cells[0], cells[1], widest_paper + 2, cells[2], cells[3],
+               cells[4], cells[5], cells[6]);
   };
-  print_row("claim", "paper", "ours", "interval", "n", "p", "verdict");
+  print_row(std::vector<std::string>(study::kClaimColumns.begin(), study::kClaimColumns.end()));
   for (const study::Claim& claim : claims) {
     const std::vector<std::string> lines = wrapped(claim.text, kWidestClaim);
-    print_row(lines.front(), claim.paper, claim.ours, study::format_interval(claim),
-              claim.seeds == 0 ? "-" : std::to_string(claim.seeds), p_text(claim), study::verdict_name(claim.verdict));
+    std::vector<std::string> cells = study::claim_cells(claim);
+    cells.front() = lines.front();
+    print_row(cells);
     for (std::size_t i = 1; i < lines.size(); ++i) fmt::print("{}\n", lines[i]);
     fmt::print("    {}\n    paper: {}\n", claim.reason, claim.paper_verdict);
   }
 }
 
 void print_claims_markdown(std::span<const study::Claim> claims) {
-  TextTable table{
-      .columns = {"claim", "paper", "ours", "interval", "n", "p", "verdict", "reason", "the paper's own figures"},
-      .rows = {}};
+  constexpr std::size_t kVerdict = 6;
+  TextTable table{.columns = {study::kClaimColumns.begin(), study::kClaimColumns.end()}, .rows = {}};
   for (const study::Claim& claim : claims) {
-    table.rows.push_back({claim.text, claim.paper, claim.ours, study::format_interval(claim),
-                          claim.seeds == 0 ? "-" : std::to_string(claim.seeds), p_text(claim),
-                          fmt::format("**{}**", study::verdict_name(claim.verdict)), claim.reason,
-                          claim.paper_verdict});
+    std::vector<std::string> cells = study::claim_cells(claim);
+    cells[kVerdict] = fmt::format("**{}**", cells[kVerdict]);
+    table.rows.push_back(std::move(cells));
   }
   fmt::print("{}", format_table(table, TableStyle::markdown));
 }

@@ -27,6 +27,7 @@ void run(const CompareFlags& flags) {
   for (const std::string& argument : flags.sets) {
     for (study::RunSet& set : study::read_run_sets(argument, warnings)) sets.push_back(std::move(set));
   }
+  if (const std::string steps = study::different_steps(sets); !steps.empty()) warnings.push_back(steps);
   for (const std::string& warning : warnings) log.warn(warning);
   std::vector<study::ComparedText> texts = study::compare_sets(sets);
   if (!flags.texts.empty()) {

@@ -19,11 +19,11 @@ TextTable table_of(const study::ComparedText& text) {
       .columns = {"runs", "parameters", "n", "loss", "95% interval", "minus " + baseline, "95% interval", "p"},
       .rows = {}};
   for (const study::ComparisonRow& row : text.rows) {
-    table.rows.push_back({row.label, format_grouped(row.parameters), std::to_string(row.loss.size),
-                          fmt::format("{:.4f}", row.loss.mean), format_range(row.loss_interval, /*with_sign=*/false),
-                          row.difference ? fmt::format("{:+.4f}", row.difference->mean) : "-",
-                          format_range(row.difference_interval, /*with_sign=*/true),
-                          row.p ? fmt::format("{:.2g}", *row.p) : "-"});
+    table.rows.push_back(
+        {row.label, row.parameters > 0 ? format_grouped(row.parameters) : "-", std::to_string(row.loss.size),
+         fmt::format("{:.4f}", row.loss.mean), format_range(row.loss_interval, /*with_sign=*/false),
+         row.difference ? fmt::format("{:+.4f}", row.difference->mean) : "-",
+         format_range(row.difference_interval, /*with_sign=*/true), row.p ? fmt::format("{:.2g}", *row.p) : "-"});
   }
   return table;
 }

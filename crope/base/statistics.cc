@@ -66,10 +66,9 @@ double student_t_two_sided_p(double t, double degrees) {
   return std::min(1.0, 2 * student_t_upper_tail(std::abs(t), degrees));
 }
 
-Interval student_interval(const SampleSummary& sample, double level) {
-  const auto degrees = static_cast<double>(sample.size - 1);
-  const double reach = student_t_quantile((1 + level) / 2, degrees) * sample.standard_error();
-  return {sample.mean - reach, sample.mean + reach};
+Interval student_interval(double estimate, double standard_error, double degrees, double level) {
+  const double reach = student_t_quantile((1 + level) / 2, degrees) * standard_error;
+  return {estimate - reach, estimate + reach};
 }
 
 double studentized_range_cdf(double q, int groups, double degrees) {
@@ -112,12 +111,6 @@ std::vector<double> holm_adjusted(std::span<const double> p_values) {
     adjusted[order[rank]] = largest;
   }
   return adjusted;
-}
-
-std::vector<bool> holm(std::span<const double> p_values, double level) {
-  std::vector<bool> rejected;
-  for (const double p : holm_adjusted(p_values)) rejected.push_back(p <= level);
-  return rejected;
 }
 
 }  // namespace crope

@@ -32,8 +32,8 @@ double student_t_upper_tail(double t, double degrees);
 // P(|T| > |t|). An infinite t is allowed. REQUIRES: degrees > 0.
 double student_t_two_sided_p(double t, double degrees);
 
-// The two-sided Student interval of the mean at confidence `level`, 0.95 for 95%. REQUIRES: at least two values.
-Interval student_interval(const SampleSummary& sample, double level);
+// The two-sided Student interval of an estimate at confidence `level`, 0.95 for 95%. REQUIRES: degrees > 0.
+Interval student_interval(double estimate, double standard_error, double degrees, double level);
 
 // P(Q <= q) for the studentised range of `groups` means, with `degrees` degrees of freedom of the variance. The
 // absolute error is under 1e-8. REQUIRES: groups >= 2, degrees >= 1.
@@ -48,8 +48,5 @@ double studentized_range_quantile(double probability, int groups, double degrees
 // Holm's adjusted p-values, in the order given: a hypothesis is rejected at a level when its adjusted p-value is at
 // most that level. The chance of any wrong rejection stays within the level, however the tests depend on each other.
 std::vector<double> holm_adjusted(std::span<const double> p_values);
-
-// Whether Holm's procedure rejects each hypothesis at `level`.
-std::vector<bool> holm(std::span<const double> p_values, double level);
 
 }  // namespace crope

@@ -129,6 +129,10 @@ std::vector<RunData> read_runs(const std::vector<fs::path>& dirs) {
   return runs;
 }
 
+const Benchmark& benchmark_by_task(std::string_view task) {
+  return *std::ranges::find_if(kBenchmarks, [&](const Benchmark& each) { return each.task == task; });
+}
+
 std::optional<Score> find_score(const RunData& run, const Benchmark& benchmark) {
   if (!run.results.is_object()) return std::nullopt;
   for (const char* table : {"results", "groups"}) {

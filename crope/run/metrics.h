@@ -20,11 +20,12 @@ struct MetricsLine {
   // Nothing if the field is absent; NaN if it is there but no finite number.
   std::optional<double> number(const char* field) const;
 
-  // val_loss_<name>, by name; finite ones only.
+  // val_loss_<name>, by name; NaN for one that is no finite number.
   std::map<std::string, double> other_losses() const;
 };
 
-// Nothing for text that is not an object with a whole number "step".
+// Nothing for text that is not an object with a whole number "step" (7 or 7.0). Bare NaN and Infinity, as Python's
+// json.dumps writes them, are read as null.
 std::optional<MetricsLine> parse_metrics_line(std::string_view text);
 
 struct Metrics {

@@ -33,7 +33,7 @@ std::optional<std::int64_t> step_of(const std::string& name) {
 
 bool holds_run(const fs::path& path) {
   std::error_code ignored;
-  return std::ranges::any_of(std::array{kRecordFile, kMetricsFile, kResultsFile},
+  return std::ranges::any_of(std::array{kRecordFile, kMetricsFile, kResultsFile, kItemsFile},
                              [&](const char* name) { return fs::exists(path / name, ignored); });
 }
 

@@ -19,7 +19,7 @@ inline constexpr const char* kCheckpoints = "checkpoints";
 inline constexpr const char* kLatestLink = "latest";
 inline constexpr const char* kBestLink = "best";
 
-// Whether `path` holds a run: a record, metrics or results. Never throws.
+// Whether `path` holds a run: a record, metrics, results or answered items. Never throws.
 bool holds_run(const std::filesystem::path& path);
 
 // run.json as an object; null without one. Throws Error if it cannot be read or is no object.

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
+
+#include "crope/base/progress.h"
 
 namespace crope::study {
 namespace {
@@ -50,9 +53,16 @@ double item_variance(const Scores& a, const Scores& b) {
   return variance_of_mean(items);
 }
 
+// Seeds with equal differences still have the variance of their items.
 Difference with_items(const std::vector<double>& seeds, double items) {
   const Difference difference = seed_difference(seeds);
   return {difference.mean, std::sqrt(std::pow(difference.standard_error, 2) + items), difference.seeds};
+}
+
+std::vector<double> differences_by_seed(const Scores& a, const Scores& b) {
+  std::vector<double> seeds;
+  for (std::size_t s = 0; s < a.size(); ++s) seeds.push_back(a[s]->value - b[s]->value);
+  return seeds;
 }
 
 // Residual variance after the means of variants and of seeds.
@@ -94,8 +104,8 @@ std::string comparison_problem(std::span<const Scores> scores) {
         const auto found = score->leaves.find(task);
         if (found == score->leaves.end()) return fmt::format("{} is in some items.jsonl and not in others", task);
         if (found->second.size() == correct.size()) continue;
-        return fmt::format("{} has {} items in one items.jsonl and {} in another", task, correct.size(),
-                           found->second.size());
+        return fmt::format("{} has {} items in one items.jsonl and {} in another", task,
+                           format_grouped(std::ssize(correct)), format_grouped(std::ssize(found->second)));
       }
       if (score->leaves.size() != first->leaves.size()) return "the items.jsonl files have different tasks";
     }
@@ -104,9 +114,7 @@ std::string comparison_problem(std::span<const Scores> scores) {
 }
 
 Difference accuracy_difference(const Scores& a, const Scores& b) {
-  std::vector<double> seeds;
-  for (std::size_t s = 0; s < a.size(); ++s) seeds.push_back(a[s]->value - b[s]->value);
-  return with_items(seeds, item_variance(a, b));
+  return with_items(differences_by_seed(a, b), item_variance(a, b));
 }
 
 Difference accuracy_above(const Scores& scores, double chance) {
@@ -116,14 +124,13 @@ Difference accuracy_above(const Scores& scores, double chance) {
 }
 
 std::vector<Difference> pairwise_differences(std::span<const Scores> variants) {
-  const auto seeds = static_cast<double>(variants.front().size());
-  const double of_seeds = 2 * residual_variance(variants) / seeds;
+  const std::size_t seeds = variants.front().size();
+  const double of_seeds = 2 * residual_variance(variants) / static_cast<double>(seeds);
   std::vector<Difference> pairs;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (std::size_t j = i + 1; j < variants.size(); ++j) {
-      Difference pair = accuracy_difference(variants[i], variants[j]);
-      pair.standard_error = std::sqrt(of_seeds + item_variance(variants[i], variants[j]));
-      pairs.push_back(pair);
+      const double mean = summarize(differences_by_seed(variants[i], variants[j])).mean;
+      pairs.push_back({mean, std::sqrt(of_seeds + item_variance(variants[i], variants[j])), seeds});
     }
   }
   return pairs;

@@ -1,6 +1,7 @@
 // The claims of the paper, judged on the runs of a study (docs/claims.md).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,12 @@ struct Claim {
 // All claims, always the same ones in the same order.
 std::vector<Claim> judge_claims(const Study& study, const Margins& margins = {});
 
-// "[-0.0012, +0.0034]", "-" without an interval.
-std::string format_interval(const Claim& claim);
+// The columns of a table of claims, for every place that shows one.
+inline constexpr std::array<const char*, 9> kClaimColumns = {
+    "claim", "paper", "ours", "interval", "n", "p", "verdict", "reason", "the paper's own figures"};
+
+// A row of that table: "-" where there is no interval, n or p.
+std::vector<std::string> claim_cells(const Claim& claim);
 
 // Array of {"claim", "paper", "ours", "interval", "n", "p", "verdict", "reason", "paper_verdict"}.
 Json claims_to_json(const std::vector<Claim>& claims);

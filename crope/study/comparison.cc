@@ -1,23 +1,30 @@
 #include "crope/study/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
 #include <set>
 
 #include "crope/base/error.h"
+#include "crope/base/nearest_name.h"
+#include "crope/base/progress.h"
 #include "crope/model/variant.h"
+#include "crope/run/run_dir.h"
+#include "crope/study/decision.h"
+#include "crope/study/run_folders.h"
+#include "crope/study/seed_pairs.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr double kLevel95 = 0.95;
-
-bool is_variant(const std::string& name) {
-  return std::ranges::any_of(model::kVariants, [&](const model::VariantTraits& row) { return row.name == name; });
+std::vector<std::string> variant_names() {
+  std::vector<std::string> names;
+  for (const model::VariantTraits& row : model::kVariants) names.emplace_back(row.name);
+  return names;
 }
 
 std::optional<double> loss_on(const StudyRun& run, const std::string& text) {
@@ -26,59 +33,68 @@ std::optional<double> loss_on(const StudyRun& run, const std::string& text) {
   return found == run.other_losses.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::map<std::int64_t, double> losses_by_seed(const RunSet& set, const std::string& text) {
-  std::map<std::int64_t, double> losses;
+// Finite losses; read_study warns of others.
+BySeed losses_by_seed(const RunSet& set, const std::string& text) {
+  BySeed losses;
   for (const StudyRun& run : set.runs) {
-    if (const auto loss = loss_on(run, text)) losses[run.seed] = *loss;
+    const auto loss = loss_on(run, text);
+    if (loss && std::isfinite(*loss)) losses[run.seed] = *loss;
   }
   return losses;
 }
 
-SampleSummary summarize_losses(const std::map<std::int64_t, double>& losses) {
+std::vector<double> values_of(const BySeed& losses) {
   std::vector<double> values;
   for (const auto& [seed, loss] : losses) values.push_back(loss);
-  return summarize(values);
+  return values;
 }
 
-std::optional<Interval> interval_of(const SampleSummary& sample) {
-  return sample.size < 2 ? std::nullopt : std::optional(student_interval(sample, kLevel95));
+double resolution_on(const std::vector<RunSet>& sets, const std::string& text) {
+  std::vector<double> all;
+  for (const RunSet& set : sets) std::ranges::copy(values_of(losses_by_seed(set, text)), std::back_inserter(all));
+  return resolution_of(all);
 }
 
-void add_difference(ComparisonRow& row, const std::map<std::int64_t, double>& losses,
-                    const std::map<std::int64_t, double>& baseline) {
-  std::vector<double> differences;
-  for (const auto& [seed, loss] : losses) {
-    const auto other = baseline.find(seed);
-    if (other != baseline.end()) differences.push_back(loss - other->second);
-  }
+void add_difference(ComparisonRow& row, const BySeed& losses, const BySeed& baseline, double resolution) {
+  const std::vector<double> differences = pair_by_seed(baseline, losses).differences();
   if (differences.empty()) return;
   row.difference = summarize(differences);
-  row.difference_interval = interval_of(*row.difference);
   if (differences.size() < 2) return;
-  const double error = row.difference->standard_error();
-  const double t = error > 0 ? row.difference->mean / error : (row.difference->mean == 0 ? 0 : INFINITY);
-  row.p = student_t_two_sided_p(t, static_cast<double>(differences.size() - 1));
+  const Difference difference = seed_difference(differences, resolution);
+  row.difference_interval = interval_95(difference);
+  row.p = order_evidence(difference).p;
 }
 
-std::string fingerprint_of(const StudyRun& run) {
-  if (!run.record.is_object() || !run.record.contains("data") || !run.record["data"].is_object()) return {};
-  return run.record["data"].value("fingerprint", "");
+// The fingerprint of an object {"fingerprint": ...}; empty without one.
+std::string fingerprint_of(const Json& parent, const std::string& key) {
+  const auto found = parent.is_object() ? parent.find(key) : parent.end();
+  if (!parent.is_object() || found == parent.end() || !found->is_object()) return {};
+  const auto fingerprint = found->find("fingerprint");
+  return fingerprint != found->end() && fingerprint->is_string() ? fingerprint->get<std::string>() : std::string();
 }
 
-void check_same_data(const std::vector<RunSet>& sets) {
+std::string fingerprint_of_text(const StudyRun& run, const std::string& text) {
+  if (!run.record.is_object()) return {};
+  if (text.empty()) return fingerprint_of(run.record, "data");
+  return fingerprint_of(run.record.value("validate_also", Json()), text);
+}
+
+// `text` is "" for the training data and its validation part.
+void check_same_text(const std::vector<RunSet>& sets, const std::string& text) {
   std::string first, label;
   for (const RunSet& set : sets) {
     for (const StudyRun& run : set.runs) {
-      const std::string fingerprint = fingerprint_of(run);
+      const std::string fingerprint = fingerprint_of_text(run, text);
       if (fingerprint.empty()) continue;
       if (first.empty()) {
         first = fingerprint;
         label = set.label;
       }
       if (fingerprint == first) continue;
-      throw Error(fmt::format("{} and {} were trained on different data (fingerprints {} and {})", label, set.label,
-                              first, fingerprint),
-                  "compare runs of one data directory");
+      const std::string what = text.empty() ? "were trained on different data"
+                                            : fmt::format("were validated on different texts called '{}'", text);
+      throw Error(fmt::format("{} and {} {} (fingerprints {} and {})", label, set.label, what, first, fingerprint),
+                  text.empty() ? "compare runs of one data directory" : "compare runs with the same --validate-also");
     }
   }
 }
@@ -87,22 +103,61 @@ Json interval_json(const std::optional<Interval>& interval) {
   return interval ? Json::array({interval->low, interval->high}) : Json(nullptr);
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return !path.empty() && fs::exists(path, ignored);
+}
+
+struct SetArgument {
+  std::string label;  // "" without one
+  fs::path folder;    // without a slash at its end
+};
+
+// A path may have a '=' in it: it is a label only if there is no such path.
+SetArgument parse_argument(const std::string& argument) {
+  const auto without_slash = [](const fs::path& path) { return (path / "").parent_path(); };
+  const fs::path whole = without_slash(argument);
+  const std::size_t equals = argument.find('=');
+  if (equals == std::string::npos || is_there(whole) || is_there(whole.parent_path())) return {"", whole};
+  return {argument.substr(0, equals), without_slash(argument.substr(equals + 1))};
+}
+
+// The folder of `path`, "." for a name alone.
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// Whether the folder stands for STUDY/VARIANT. Throws UsageError where it stands for one run, or for no known variant.
+bool is_variant_of_study(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const auto run = parse_run_name(name);
+  if (run && run::holds_run(folder)) {
+    throw UsageError(fmt::format("{}: this is one run", folder.string()),
+                     fmt::format("give {}", (folder.parent_path() / run->variant).string()));
+  }
+  if (is_there(folder)) return false;
+  const std::vector<std::string> names = variant_names();
+  if (std::ranges::find(names, name) != names.end()) return true;
+  if (name.empty() || !fs::is_directory(parent_of(folder)) || runs_below(parent_of(folder)).empty()) return false;
+  throw UsageError(fmt::format("{}: unknown variant '{}'", folder.string(), name), suggest(name, names));
+}
+
 }  // namespace
 
 std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::string>& warnings) {
-  const std::size_t equals = argument.find('=');
-  const std::string label = equals == std::string::npos ? "" : argument.substr(0, equals);
-  const fs::path path = fs::path(equals == std::string::npos ? argument : argument.substr(equals + 1)) / "";
-  const fs::path folder = path.parent_path();
-  const bool is_set = is_variant(folder.filename().string()) && !fs::exists(folder);
-  const Study study = read_study(is_set ? folder.parent_path() : folder);
-  warnings.insert(warnings.end(), study.warnings.begin(), study.warnings.end());
+  const auto [label, folder] = parse_argument(argument);
+  const std::string name = folder.filename().string();
+  const bool is_set = is_variant_of_study(folder);
+  const Study study = read_study(is_set ? parent_of(folder) : folder);
+  const std::vector<std::string> found = is_set ? warnings_about(study, name) : study.warnings;
+  for (const std::string& warning : found) {
+    if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
+  }
   std::vector<RunSet> sets = run_sets(study);
-  if (is_set) std::erase_if(sets, [&](const RunSet& set) { return set.label != folder.filename(); });
+  if (is_set) std::erase_if(sets, [&](const RunSet& set) { return set.label != name; });
   if (sets.empty()) {
-    throw Error(
-        fmt::format("{}: no finished runs {}_<seed> there", folder.parent_path().string(), folder.filename().string()),
-        "give STUDY/VARIANT, or STUDY for all its variants");
+    throw Error(fmt::format("{}: no finished runs {}_<seed> there", parent_of(folder).string(), is_set ? name : ""),
+                "give STUDY/VARIANT, or STUDY for all its variants");
   }
   if (!label.empty() && sets.size() > 1) {
     throw UsageError(fmt::format("{}: the label '{}' would name {} variants", folder.string(), label, sets.size()),
@@ -115,6 +170,7 @@ std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::
 std::vector<RunSet> run_sets(const Study& study) {
   std::vector<RunSet> sets;
   for (const StudyRun& run : study.runs) {
+    if (!run.is_finished) continue;
     if (sets.empty() || sets.back().label != run.variant) sets.push_back({.label = run.variant, .runs = {}});
     sets.back().runs.push_back(run);
   }
@@ -122,7 +178,6 @@ std::vector<RunSet> run_sets(const Study& study) {
 }
 
 std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets) {
-  check_same_data(sets);
   std::set<std::string> names = {""};
   for (const RunSet& set : sets) {
     for (const StudyRun& run : set.runs) {
@@ -131,20 +186,34 @@ std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets) {
   }
   std::vector<ComparedText> texts;
   for (const std::string& name : names) {
+    check_same_text(sets, name);
     ComparedText text{.name = name, .rows = {}};
+    const double resolution = resolution_on(sets, name);
     const auto baseline = losses_by_seed(sets.front(), name);
     for (const RunSet& set : sets) {
       const auto losses = losses_by_seed(set, name);
       if (losses.empty()) continue;
-      const SampleSummary loss = summarize_losses(losses);
-      ComparisonRow row{.label = set.label, .loss = loss, .loss_interval = interval_of(loss)};
+      const std::vector<double> values = values_of(losses);
+      ComparisonRow row{
+          .label = set.label, .loss = summarize(values), .loss_interval = interval_95(seed_difference(values))};
       if (const auto& counts = set.runs.front().parameters) row.parameters = counts->total();
-      if (&set != &sets.front()) add_difference(row, losses, baseline);
+      if (&set != &sets.front()) add_difference(row, losses, baseline, resolution);
       text.rows.push_back(std::move(row));
     }
     if (!text.rows.empty()) texts.push_back(std::move(text));
   }
   return texts;
+}
+
+std::string different_steps(const std::vector<RunSet>& sets) {
+  std::vector<std::string> ends;
+  std::set<std::int64_t> steps;
+  for (const RunSet& set : sets) {
+    const std::int64_t last = set.runs.front().last_step;
+    if (last > 0 && steps.insert(last).second) ends.push_back(fmt::format("{} at {}", set.label, format_grouped(last)));
+  }
+  if (ends.size() < 2) return "";
+  return fmt::format("the sets end at different steps: {}", fmt::join(ends, ", "));
 }
 
 Json comparison_to_json(const std::vector<ComparedText>& texts) {

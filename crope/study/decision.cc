@@ -10,16 +10,22 @@ namespace {
 constexpr double kOrderInterval = 0.95;
 constexpr double kEquivalenceInterval = 0.90;  // lies within the margin exactly if both one-sided 5% tests reject
 
-// value / error, also for an error of zero.
-double ratio(double value, double error) {
-  if (error > 0) return value / error;
-  if (value == 0) return 0;
-  return value > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+constexpr double kLeastSpread = 1e-9;  // standard error over mean: below it is the arithmetic's own noise
+
+bool has_spread(double standard_error, double mean) {
+  return standard_error > kLeastSpread * std::abs(mean);
 }
 
-Interval interval_of(const Difference& difference, double level) {
-  const double reach = student_t_quantile((1 + level) / 2, difference.degrees()) * difference.standard_error;
-  return {difference.mean - reach, difference.mean + reach};
+bool can_be_tested(const Difference& difference) {
+  return !difference.is_constant && has_spread(difference.standard_error, difference.mean);
+}
+
+// Evidence before its test; for differences without spread it stays so.
+Evidence untested(const Difference& difference, double level) {
+  return {.estimate = difference.mean,
+          .interval = interval_of(difference, level),
+          .seeds = difference.seeds,
+          .problem = can_be_tested(difference) ? "" : kNoSpread};
 }
 
 }  // namespace
@@ -38,17 +44,30 @@ std::string_view verdict_name(Verdict verdict) {
   return "";
 }
 
-Difference seed_difference(std::span<const double> values) {
+Difference seed_difference(std::span<const double> values, double resolution) {
   const SampleSummary summary = summarize(values);
-  return {summary.mean, summary.standard_error(), summary.size};
+  const double rounding = resolution / std::sqrt(6 * static_cast<double>(summary.size));
+  return {.mean = summary.mean,
+          .standard_error = std::max(summary.standard_error(), rounding),
+          .seeds = summary.size,
+          .is_constant = summary.size > 1 && !has_spread(summary.standard_error(), summary.mean)};
+}
+
+Interval interval_of(const Difference& difference, double level) {
+  return student_interval(difference.mean, difference.standard_error, difference.degrees(), level);
+}
+
+std::optional<Interval> interval_95(const Difference& difference) {
+  if (difference.seeds < 2 || !can_be_tested(difference)) return {};
+  return interval_of(difference, kOrderInterval);
 }
 
 Evidence order_evidence(const Difference& difference) {
-  return {.estimate = difference.mean,
-          .interval = interval_of(difference, kOrderInterval),
-          .seeds = difference.seeds,
-          .p = student_t_two_sided_p(ratio(difference.mean, difference.standard_error), difference.degrees()),
-          .if_significant = difference.mean > 0 ? Verdict::holds : Verdict::does_not_hold};
+  Evidence result = untested(difference, kOrderInterval);
+  if (!result.problem.empty()) return result;
+  result.p = student_t_two_sided_p(difference.mean / difference.standard_error, difference.degrees());
+  result.if_significant = difference.mean > 0 ? Verdict::holds : Verdict::does_not_hold;
+  return result;
 }
 
 Evidence best_evidence(std::span<const Difference> differences) {
@@ -57,21 +76,22 @@ Evidence best_evidence(std::span<const Difference> differences) {
   double largest = 0, smallest = 1;
   for (const Difference& difference : differences) {
     const Evidence each = order_evidence(difference);
+    if (!each.problem.empty()) result.problem = each.problem;
     largest = std::max(largest, each.p);
     if (each.estimate <= 0) smallest = std::min(smallest, each.p);
     result.seeds = std::min(result.seeds, each.seeds);
   }
   result.p = is_ahead ? largest : std::min(1.0, static_cast<double>(differences.size()) * smallest);
+  if (result.p < 1) result.problem.clear();  // the variants that can be tested decide
   result.if_significant = is_ahead ? Verdict::holds : Verdict::does_not_hold;
   return result;
 }
 
 Evidence closeness_evidence(const Difference& difference, double margin) {
-  Evidence result{.estimate = difference.mean,
-                  .interval = interval_of(difference, kEquivalenceInterval),
-                  .seeds = difference.seeds};
+  Evidence result = untested(difference, kEquivalenceInterval);
+  if (!result.problem.empty()) return result;
   const auto tail = [&](double distance) {
-    return student_t_upper_tail(ratio(distance, difference.standard_error), difference.degrees());
+    return student_t_upper_tail(distance / difference.standard_error, difference.degrees());
   };
   if (std::abs(difference.mean) <= margin) {
     result.p = std::max(tail(margin + difference.mean), tail(margin - difference.mean));
@@ -89,14 +109,23 @@ Evidence spread_evidence(std::span<const Difference> pairs, int groups, double m
   const auto range_error = [](const Difference& pair) { return pair.standard_error / std::sqrt(2.0); };
   double largest = 0;                                     // studentised difference
   double room = std::numeric_limits<double>::infinity();  // studentised distance to the margin
+  std::string problem;
   for (const Difference& pair : pairs) {
-    largest = std::max(largest, ratio(std::abs(pair.mean), range_error(pair)));
-    room = std::min(room, ratio(margin - std::abs(pair.mean), range_error(pair)));
+    if (!can_be_tested(pair)) {
+      problem = kNoSpread;
+      continue;
+    }
+    largest = std::max(largest, std::abs(pair.mean) / range_error(pair));
+    room = std::min(room, (margin - std::abs(pair.mean)) / range_error(pair));
   }
   const Difference& widest =
       *std::ranges::max_element(pairs, {}, [](const Difference& pair) { return std::abs(pair.mean); });
   const double reach = studentized_range_quantile(kEquivalenceInterval, groups, degrees) * range_error(widest);
-  Evidence result{.estimate = widest.mean, .interval = {widest.mean - reach, widest.mean + reach}, .seeds = seeds};
+  Evidence result{.estimate = widest.mean,
+                  .interval = {widest.mean - reach, widest.mean + reach},
+                  .seeds = seeds,
+                  .problem = problem};
+  if (!problem.empty()) return result;
   const double equivalence = studentized_range_p(room, groups, degrees) / 2;
   if (room > 0 && equivalence <= kLevel) {
     result.p = equivalence;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,12 +25,21 @@ struct Difference {
   double mean = 0;
   double standard_error = 0;
   std::size_t seeds = 0;
+  bool is_constant = false;  // all seeds have the same value, so that the spread is unknown
 
   double degrees() const { return static_cast<double>(seeds) - 1; }
 };
 
-// The mean of one value per seed, with its standard error over seeds.
-Difference seed_difference(std::span<const double> values);
+// The mean of one difference per seed, with its standard error over seeds. `resolution` is the step in which the
+// compared values were logged (seed_pairs.h): each difference has at least the variance of two roundings,
+// resolution^2 / 6.
+Difference seed_difference(std::span<const double> values, double resolution = 0);
+
+// Student's interval of the mean at confidence `level`. REQUIRES: at least two seeds.
+Interval interval_of(const Difference& difference, double level);
+
+// The 95% interval of the mean; nothing for one seed, or if all seeds have the same value.
+std::optional<Interval> interval_95(const Difference& difference);
 
 // The result of a test, before the correction for several claims.
 struct Evidence {
@@ -37,7 +48,13 @@ struct Evidence {
   std::size_t seeds = 0;
   double p = 1;
   Verdict if_significant = Verdict::undecided;
+  std::string problem = {};  // why there is no test: p is 1 then; empty if there is one
 };
+
+// Differences without spread show nothing: copies of a run and rounded losses have none. Every test below gives p = 1
+// and this problem for them.
+inline constexpr const char* kNoSpread =
+    "the differences of all seeds are equal: the runs are copies, or the losses are rounded";
 
 // "A is better than B" from a difference that is positive when A is better: two-sided Student test, 95% interval.
 Evidence order_evidence(const Difference& difference);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,6 @@ struct PaperScore {
 struct PaperBenchmark {
   std::string_view task;
   std::int64_t items;  // of the whole benchmark
-  double chance;       // score of guessing
   double low;          // range over all variants; 0 where the paper prints none
   double high;
 };
@@ -36,14 +36,17 @@ inline constexpr PaperScore kPaperScores[] = {
     {"hellaswag", "rope", 0.331}, {"hellaswag", "crope_all", 0.327}, {"hellaswag", "half_rope_all", 0.320}};
 
 inline constexpr PaperBenchmark kPaperBenchmarks[] = {
-    {"hellaswag", 10'042, 0.25, 0, 0}, {"mmlu", 14'042, 0.25, 0.229, 0.232}, {"gsm8k", 1'319, 0, 0.012, 0.015}};
+    {"hellaswag", 10'042, 0, 0}, {"mmlu", 14'042, 0.229, 0.232}, {"gsm8k", 1'319, 0.012, 0.015}};
 
 // REQUIRES: a task of the table.
 const PaperBenchmark& paper_benchmark(std::string_view task);
 
-// The score of a variant; of crope_qk and crope_qkv the one of the variant that the paper does not name.
-// REQUIRES: hellaswag, and a variant with a score.
-double paper_score(std::string_view task, std::string_view variant);
+// The score that the paper prints for this variant; nothing if it prints none.
+std::optional<double> paper_score(std::string_view task, std::string_view variant);
+
+// "0.327 against 0.320". For HellaSwag of crope_qk and crope_qkv the score whose variant the paper does not name:
+// "0.329 (variant not named) against 0.331". "-" if the paper prints no score.
+std::string paper_scores_text(std::string_view task, std::string_view one, std::string_view other);
 
 // (a - b) over the standard error of that difference, as if the two scores were of different items: the paper gives no
 // answers item by item.

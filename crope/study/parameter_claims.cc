@@ -20,7 +20,7 @@ using Counts = std::map<std::string, model::ParameterCounts, std::less<>>;
 Counts measured_counts(const Study& study) {
   Counts counts;
   for (const StudyRun& run : study.runs) {
-    if (run.parameters) counts.emplace(run.variant, *run.parameters);
+    if (run.parameters && run.is_finished) counts.emplace(run.variant, *run.parameters);
   }
   return counts;
 }
@@ -36,7 +36,7 @@ Counts paper_counts() {
 // The variants among `names` that were not counted, as a reason; empty if there are none.
 std::string missing(const Counts& counts, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
-    if (!counts.contains(name)) return fmt::format("no run.json of {} with its model", name);
+    if (!counts.contains(name)) return fmt::format("no finished run of {} with parameter counts in run.json", name);
   }
   return "";
 }
@@ -80,6 +80,12 @@ Claim match_claim(const Counts& counts, std::string_view one, std::string_view o
   return claim;
 }
 
+// "512", or "512 to 1,024" where counts differ.
+std::string format_range(const std::set<std::int64_t>& counts) {
+  if (counts.size() == 1) return format_grouped(*counts.begin());
+  return fmt::format("{} to {}", format_grouped(*counts.begin()), format_grouped(*counts.rbegin()));
+}
+
 Claim fixed_claim(const Counts& counts) {
   Claim claim{.text = "embedding and feed-forward parameters are the same in all variants",
               .paper = "equal",
@@ -91,7 +97,7 @@ Claim fixed_claim(const Counts& counts) {
     embedding.insert(count.embedding);
     feed_forward.insert(count.feed_forward);
   }
-  claim.ours = fmt::format("{} and {}", format_grouped(*embedding.begin()), format_grouped(*feed_forward.begin()));
+  claim.ours = fmt::format("{} and {}", format_range(embedding), format_range(feed_forward));
   judge(claim, embedding.size() == 1 && feed_forward.size() == 1,
         fmt::format("counted exactly in {} variants", counts.size()));
   return claim;

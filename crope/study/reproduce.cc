@@ -92,15 +92,10 @@ std::vector<Experiment> experiments_of(const ReproduceOptions& options, const Co
 }
 
 report::Section claims_section(const std::vector<Claim>& claims) {
-  report::Table table{
-      .columns = {"claim", "paper", "ours", "interval", "n", "p", "verdict", "reason", "the paper's own figures"},
-      .rows = {},
-      .caption = "The paper's claims, judged by the rules of docs/claims.md"};
-  for (const Claim& claim : claims) {
-    table.rows.push_back({claim.text, claim.paper, claim.ours, format_interval(claim), std::to_string(claim.seeds),
-                          claim.p ? fmt::format("{:.2g}", *claim.p) : "-", std::string(verdict_name(claim.verdict)),
-                          claim.reason, claim.paper_verdict});
-  }
+  report::Table table{.columns = {kClaimColumns.begin(), kClaimColumns.end()},
+                      .rows = {},
+                      .caption = "The paper's claims, judged by the rules of docs/claims.md"};
+  for (const Claim& claim : claims) table.rows.push_back(claim_cells(claim));
   return {.id = "claims", .title = "Claims", .blocks = {table}};
 }
 

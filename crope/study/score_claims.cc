@@ -5,11 +5,23 @@
 #include <algorithm>
 
 #include "crope/model/variant.h"
+#include "crope/report/run_data.h"
 #include "crope/study/accuracy.h"
 #include "crope/study/paper_figures.h"
 
 namespace crope::study {
 namespace {
+
+const Score* score_of(const StudyRun& run, std::string_view task) {
+  const auto found = run.scores.find(std::string(task));
+  return found == run.scores.end() ? nullptr : &found->second;
+}
+
+bool has_score(const Runs& runs, std::string_view task, std::string_view variant) {
+  const auto found = runs.find(variant);
+  return found != runs.end() &&
+         std::ranges::any_of(found->second, [&](const auto& each) { return score_of(*each.second, task) != nullptr; });
+}
 
 // Scores of several variants on the seeds that all of them have.
 struct CommonScores {
@@ -23,26 +35,20 @@ struct CommonScores {
 CommonScores common_scores(const Runs& runs, std::string_view task, std::vector<std::string> names) {
   CommonScores common{.names = std::move(names), .scores = {}, .problem = {}};
   std::map<std::int64_t, std::size_t> count;
-  const auto score_of = [&](const StudyRun& run) -> const Score* {
-    const auto found = run.scores.find(std::string(task));
-    return found == run.scores.end() ? nullptr : &found->second;
-  };
   for (const std::string& name : common.names) {
-    bool has_any = false;
-    if (const auto found = runs.find(name); found != runs.end()) {
-      for (const auto& [seed, run] : found->second) {
-        if (score_of(*run) == nullptr) continue;
-        ++count[seed];
-        has_any = true;
-      }
+    if (!has_score(runs, task, name)) {
+      common.problem = fmt::format("no {} score of {}", report::benchmark_by_task(task).name, name);
+      return common;
     }
-    if (!has_any) common.problem = fmt::format("no {} score of {}", task, name);
-    if (!common.problem.empty()) return common;
+    for (const auto& [seed, run] : runs.find(name)->second) {
+      if (score_of(*run, task) != nullptr) ++count[seed];
+    }
   }
   for (const std::string& name : common.names) {
     Scores& scores = common.scores.emplace_back();
     for (const auto& [seed, run] : runs.find(name)->second) {
-      if (score_of(*run) != nullptr && count[seed] == common.names.size()) scores.push_back(score_of(*run));
+      const Score* score = score_of(*run, task);
+      if (score != nullptr && count[seed] == common.names.size()) scores.push_back(score);
     }
   }
   common.problem = comparison_problem(common.scores);
@@ -62,7 +68,7 @@ Case tested_scores(Claim claim, const CommonScores& common, std::string_view tas
                    const Test& test) {
   claim.reason = common.problem;
   if (!claim.reason.empty()) return {std::move(claim)};
-  const double chance = paper_benchmark(task).chance;
+  const double chance = report::benchmark_by_task(task).chance;
   if (common.seeds() >= 2) {
     for (std::size_t i = 0; i < common.names.size(); ++i) {
       if (is_above_chance(accuracy_above(common.scores[i], chance))) continue;
@@ -86,7 +92,7 @@ std::string describe_scores(const CommonScores& common) {
 std::vector<std::string> scored_variants(const Runs& runs, std::string_view task) {
   std::vector<std::string> names;
   for (const model::VariantTraits& row : model::kVariants) {
-    if (common_scores(runs, task, {std::string(row.name)}).scores.size() == 1) names.emplace_back(row.name);
+    if (has_score(runs, task, row.name)) names.emplace_back(row.name);
   }
   return names;
 }
@@ -108,8 +114,7 @@ std::string missing_variants(std::size_t measured) {
 
 Case score_order(const Runs& runs, std::string_view task, const std::string& better, const std::string& worse) {
   Claim claim = unmeasured(fmt::format("{}: {} better than {}", task, better, worse),
-                           fmt::format("{:.3f} against {:.3f}", paper_score(task, better), paper_score(task, worse)),
-                           paper_difference_verdict(task, better, worse));
+                           paper_scores_text(task, better, worse), paper_difference_verdict(task, better, worse));
   const CommonScores common = common_scores(runs, task, {better, worse});
   claim.ours = describe_scores(common);
   return tested_scores(std::move(claim), common, task, "the score is lower",
@@ -118,8 +123,7 @@ Case score_order(const Runs& runs, std::string_view task, const std::string& bet
 
 Case score_closeness(const Runs& runs, std::string_view task, const std::string& variant, double margin) {
   Claim claim = unmeasured(fmt::format("{}: {} close to rope (within {:.4g} points)", task, variant, 100 * margin),
-                           fmt::format("{:.3f} against {:.3f}", paper_score(task, variant), paper_score(task, "rope")),
-                           paper_difference_verdict(task, "rope", variant));
+                           paper_scores_text(task, variant, "rope"), paper_difference_verdict(task, "rope", variant));
   const CommonScores common = common_scores(runs, task, {variant, "rope"});
   claim.ours = describe_scores(common);
   return tested_scores(std::move(claim), common, task, "the difference exceeds the margin", [&] {
@@ -128,11 +132,12 @@ Case score_closeness(const Runs& runs, std::string_view task, const std::string&
 }
 
 Case score_best(const Runs& runs, std::string_view task) {
-  Claim claim = unmeasured(fmt::format("{}: rope is best", task), fmt::format("{:.3f}", paper_score(task, "rope")),
+  const auto of_paper = paper_score(task, "rope");
+  Claim claim = unmeasured(fmt::format("{}: rope is best", task), of_paper ? fmt::format("{:.3f}", *of_paper) : "-",
                            paper_best_verdict(task));
   const std::vector<std::string> names = scored_variants(runs, task);
   if (names.size() < 2 || names.front() != "rope") {
-    claim.reason = fmt::format("no {} score of rope and another variant", task);
+    claim.reason = fmt::format("no {} score of rope and another variant", report::benchmark_by_task(task).name);
     return {std::move(claim)};
   }
   const CommonScores common = common_scores(runs, task, names);
@@ -154,7 +159,8 @@ Case score_spread(const Runs& runs, std::string_view task, double margin) {
                            fmt::format("{:.3f} to {:.3f}", paper.low, paper.high), paper_spread_verdict(task));
   const std::vector<std::string> names = scored_variants(runs, task);
   if (names.size() < 2) {
-    claim.reason = fmt::format("fewer than two variants have a {} score", task);
+    claim.reason = fmt::format("fewer than two variants have {} {} score", task == "mmlu" ? "an" : "a",
+                               report::benchmark_by_task(task).name);
     return {std::move(claim)};
   }
   const CommonScores common = common_scores(runs, task, names);

@@ -15,7 +15,7 @@ using report::RunData;
 std::string shared_settings(const RunData& run) {
   Json record = run.run.is_object() ? run.run : Json::object();
   record["model"] = run.model;
-  return Json(run_identity(record)).dump();
+  return Json(run_identity(record).fields).dump();
 }
 
 double last_step(const RunData& run) {

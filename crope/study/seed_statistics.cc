@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "crope/base/statistics.h"
+#include "crope/study/decision.h"
+#include "crope/study/seed_pairs.h"
 
 namespace crope::study {
 namespace {
 
 constexpr const char* kBaseline = "rope";
-constexpr double kUpperTail = 0.975;  // of a two-sided 95% interval
 constexpr double kNormalQuantile = 1.96;
 
 report::VariantValue summarized(const SeedGroup& group, std::vector<double> values) {
@@ -17,6 +18,15 @@ report::VariantValue summarized(const SeedGroup& group, std::vector<double> valu
           .mean = crope::summarize(values).mean,
           .margin = student_margin(values),
           .values = std::move(values)};
+}
+
+// Runs without a known seed, groups of their own, count as one seed.
+BySeed losses_of(const SeedGroup& group) {
+  BySeed losses;
+  for (const report::RunData* run : group.runs) {
+    if (const auto loss = report::final_val_loss(*run)) losses[run->seed.value_or(-1)] = *loss;
+  }
+  return losses;
 }
 
 const SeedGroup* baseline_of(const SeedGroup& group, const std::vector<SeedGroup>& groups) {
@@ -28,9 +38,8 @@ const SeedGroup* baseline_of(const SeedGroup& group, const std::vector<SeedGroup
 }  // namespace
 
 std::optional<double> student_margin(const std::vector<double>& values) {
-  if (values.size() < 2) return {};
-  const double degrees = static_cast<double>(values.size()) - 1;
-  return student_t_quantile(kUpperTail, degrees) * crope::summarize(values).standard_error();
+  const auto interval = interval_95(seed_difference(values));
+  return interval ? std::optional((interval->high - interval->low) / 2) : std::nullopt;
 }
 
 std::optional<report::VariantValue> over_seeds(const SeedGroup& group, const ValueOf& value) {
@@ -59,13 +68,7 @@ std::vector<report::VariantValue> loss_differences(const std::vector<SeedGroup>&
   for (const SeedGroup& group : groups) {
     const SeedGroup* baseline = group.variant == kBaseline ? nullptr : baseline_of(group, groups);
     if (baseline == nullptr) continue;
-    std::vector<double> values;
-    for (const report::RunData* run : group.runs) {
-      const auto pair = std::ranges::find(baseline->runs, run->seed, &report::RunData::seed);
-      if (pair == baseline->runs.end()) continue;
-      const auto loss = report::final_val_loss(*run), reference = report::final_val_loss(**pair);
-      if (loss && reference) values.push_back(*loss - *reference);
-    }
+    std::vector<double> values = pair_by_seed(losses_of(*baseline), losses_of(group)).differences();
     if (!values.empty()) differences.push_back(summarized(group, std::move(values)));
   }
   return differences;

@@ -11,7 +11,8 @@
 
 namespace crope::study {
 
-// Half of the 95% interval of the mean by Student's t; nothing for fewer than two values.
+// Half of the 95% interval of the mean by Student's t; nothing for fewer than two
+// values, or if they are all equal.
 std::optional<double> student_margin(const std::vector<double>& values);
 
 using ValueOf = std::function<std::optional<double>(const report::RunData&)>;

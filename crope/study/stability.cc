@@ -29,10 +29,14 @@ std::optional<double> median_loss(std::span<const StepRecord> steps) {
   return median(steps, [](const StepRecord& step) { return std::optional(step.loss); });
 }
 
-// Describes what is wrong with a step; empty if nothing is. `before` is a full window, or empty.
-std::string problem_at(const StepRecord& step, std::span<const StepRecord> before) {
+std::string not_finite(const StepRecord& step) {
   if (!std::isfinite(step.loss)) return "the loss is not finite";
   if (step.grad_norm && !std::isfinite(*step.grad_norm)) return "the gradient norm is not finite";
+  return "";
+}
+
+// Describes what is wrong with a step; empty if nothing is. `before` is a full window, or empty.
+std::string problem_at(const StepRecord& step, std::span<const StepRecord> before) {
   const auto loss = median_loss(before);
   if (loss && step.loss > *loss + kLossJump) return fmt::format("loss {:.3f}, median {:.3f}", step.loss, *loss);
   const auto norm = median(before, [](const StepRecord& each) { return each.grad_norm; });
@@ -53,6 +57,10 @@ Stability check_stability(const StudyRun& run) {
   const std::span<const StepRecord> steps = run.steps;
   std::optional<double> lowest;
   for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (const std::string problem = not_finite(steps[i]); !problem.empty()) {
+      report(fmt::format("step {}: {}", steps[i].step, problem));
+      continue;
+    }
     if (steps[i].step <= run.warmup_steps) continue;
     const bool has_window = i >= kStabilityWindow;
     const auto before = has_window ? steps.subspan(i - kStabilityWindow, kStabilityWindow) : steps.first(0);

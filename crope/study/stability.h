@@ -8,8 +8,7 @@
 
 namespace crope::study {
 
-// After warm-up, a run is unstable at a step if
-//   its loss or gradient norm is not finite,
+// A run is unstable at a step if its loss or gradient norm is not finite, and after warm-up if
 //   its loss exceeds the median loss of the 50 steps before it by more than kLossJump,
 //   its gradient norm exceeds their median norm more than kNormJump times,
 // and at its end if the median of the last 50 losses exceeds the lowest such median by more than kLossJump.

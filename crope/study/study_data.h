@@ -14,13 +14,19 @@ struct Study {
   std::vector<std::string> warnings;  // for the reader of the verdicts
 };
 
-// Reads every folder <variant>_<seed>/ below `dir`; other folders are ignored. Unfinished runs are skipped with a
-// warning. Different builds, and seeds with identical losses, are reported as warnings.
+// Reads every folder <variant>_<seed>/ below `dir`; other folders are ignored.
 // Throws Error if there is no run, if two folders are one seed of a variant, or if runs differ in their data or in any
 // setting other than variant and seed that changes the result.
 Study read_study(const std::filesystem::path& dir);
 
-// The checks of read_study on runs already read. Adds to study.warnings and removes unfinished runs.
+// The checks of read_study on runs already read. Reports each of these as a warning:
+// - unfinished runs get is_finished = false: only the claim about stability looks at them;
+// - a run with the same losses as an earlier seed of its variant is a copy, and is removed;
+// - losses of another step than the study's last validation are removed;
+// - losses that are not finite, different builds, unknown settings that differ, and models that cannot be read.
 void check_comparable(Study& study);
+
+// The warnings without those that name runs of other variants only.
+std::vector<std::string> warnings_about(const Study& study, const std::string& variant);
 
 }  // namespace crope::study

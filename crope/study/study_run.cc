@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "crope/base/error.h"
-#include "crope/eval/results.h"
 #include "crope/formats/jsonl.h"
 #include "crope/model/config.h"
+#include "crope/report/run_data.h"
 #include "crope/run/metrics.h"
 #include "crope/run/run_dir.h"
 
@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::int64_t kDefaultWarmup = 50;
 constexpr double kSameScore = 1e-6;
-constexpr const char* kBenchmarks[] = {"hellaswag", "mmlu", "gsm8k"};
 
 const Json* find(const Json& json, const char* key) {
   if (!json.is_object()) return nullptr;
@@ -49,6 +48,17 @@ Json read_object(const fs::path& path) {
   return json;
 }
 
+// The block "parameters"; nothing unless all of it is there.
+std::optional<model::ParameterCounts> recorded_parameters(const Json& record) {
+  const Json* block = find(record, "parameters");
+  if (block == nullptr) return {};
+  const auto embedding = integer_at(*block, "embedding"), attention = integer_at(*block, "attention"),
+             feed_forward = integer_at(*block, "feed_forward"), norm = integer_at(*block, "norm");
+  if (!embedding || !attention || !feed_forward || !norm) return {};
+  return model::ParameterCounts{
+      .embedding = *embedding, .attention = *attention, .feed_forward = *feed_forward, .norm = *norm};
+}
+
 void take_record(const fs::path& dir, StudyRun& run) {
   const fs::path path = dir / run::kRecordFile;
   run.warmup_steps = kDefaultWarmup;
@@ -63,16 +73,20 @@ void take_record(const fs::path& dir, StudyRun& run) {
     run.warmup_steps = integer_at(*train, "warmup_steps").value_or(kDefaultWarmup);
   }
   const Json* model = find(run.record, "model");
-  if (model == nullptr) return;
+  if (model == nullptr) {
+    run.parameters = recorded_parameters(run.record);
+    return;
+  }
   if (const Json* variant = find(*model, "variant"); variant != nullptr && *variant != run.variant) {
     throw Error(fmt::format("{}: the variant is {}, but the folder's name says {}", path.string(), variant->dump(),
                             run.variant),
                 "rename the folder");
   }
   try {
-    run.parameters = model::count_parameters(model::config_from_json(*model, path.string()));
+    run.parameters = model::count_parameters(model::config_from_json(*model, run::kRecordFile));
   } catch (const Error& error) {
-    run.warnings.push_back(fmt::format("parameters are not counted: {}", error.what()));
+    run.model_problem = error.what();
+    run.parameters = recorded_parameters(run.record);
   }
 }
 
@@ -82,21 +96,26 @@ void take_metrics(const fs::path& path, StudyRun& run) {
     return;
   }
   const run::Metrics metrics = run::read_metrics(path);
+  std::map<std::string, LossAtStep> other;
   for (const run::MetricsLine& line : metrics.lines) {
     run.last_step = std::max(run.last_step, line.step);
     if (const auto loss = line.number("loss")) {
       run.steps.push_back({.step = line.step, .loss = *loss, .grad_norm = line.number("grad_norm")});
     }
-    if (const auto loss = line.number("val_loss")) run.val_loss = loss;
-    for (const auto& [name, loss] : line.other_losses()) run.other_losses[name] = loss;
+    if (const auto loss = line.number("val_loss")) run.val_losses.push_back({line.step, *loss});
+    for (const auto& [name, loss] : line.other_losses()) other[name] = {line.step, loss};
+  }
+  if (!run.val_losses.empty()) run.val_loss = run.val_losses.back().loss;
+  for (const auto& [name, last] : other) {
+    if (run.val_losses.empty() || last.step == run.val_loss_step()) run.other_losses[name] = last.loss;
   }
   if (metrics.damaged > 0) run.warnings.push_back(fmt::format("{}: {}", run.name, metrics.warning()));
 }
 
 // "mmlu" of mmlu_anatomy; empty for tasks that no claim is about.
 std::string benchmark_of(const std::string& task) {
-  for (const char* benchmark : kBenchmarks) {
-    if (task == benchmark) return task;
+  for (const report::Benchmark& benchmark : report::kBenchmarks) {
+    if (task == benchmark.task) return task;
   }
   return task.starts_with("mmlu_") ? "mmlu" : "";
 }
@@ -133,8 +152,8 @@ void take_items(const fs::path& path, StudyRun& run) {
 void take_scores(const fs::path& path, StudyRun& run) {
   const Json document = read_object(path);
   const Json* results = find(document, "results");
-  for (const char* benchmark : kBenchmarks) {
-    const auto found = run.scores.find(benchmark);
+  for (const report::Benchmark& benchmark : report::kBenchmarks) {
+    const auto found = run.scores.find(benchmark.task);
     const bool has_items = found != run.scores.end();
     if (has_items) {
       double correct = 0, items = 0;
@@ -144,13 +163,12 @@ void take_scores(const fs::path& path, StudyRun& run) {
       }
       found->second.value = correct / items;
     }
-    const Json* entry = results == nullptr ? nullptr : find(*results, benchmark);
+    const Json* entry = results == nullptr ? nullptr : find(*results, benchmark.task);
     if (entry == nullptr) continue;
-    const eval::HeadlineMetric metric = eval::headline_metric(benchmark);
-    const auto value = number_at(*entry, fmt::format("{},{}", metric.name, metric.filter).c_str());
+    const auto value = number_at(*entry, benchmark.metric);
     if (!value) continue;
-    Score& score = run.scores[benchmark];
-    score.error = number_at(*entry, fmt::format("{}_stderr,{}", metric.name, metric.filter).c_str());
+    Score& score = run.scores[benchmark.task];
+    score.error = number_at(*entry, benchmark.error_metric);
     if (std::isnan(score.error.value_or(0))) score.error.reset();
     if (std::isnan(*value) || *value < 0 || *value > 1) {
       score.problem = fmt::format("{}/results.json: the score is not between 0 and 1", run.name);

@@ -21,6 +21,11 @@ struct StepRecord {
   std::optional<double> grad_norm;
 };
 
+struct LossAtStep {
+  std::int64_t step = 0;
+  double loss = 0;
+};
+
 // A benchmark's result. MMLU is one benchmark; its subjects are leaves.
 struct Score {
   double value = 0;                           // share of correct items
@@ -33,18 +38,22 @@ struct StudyRun {
   std::string name;  // folder, "crope_all_3"
   std::string variant;
   std::int64_t seed = 0;
-  Json record = nullptr;  // run.json, null without one
-  std::optional<model::ParameterCounts> parameters;
+  Json record = nullptr;                             // run.json, null without one
+  std::optional<model::ParameterCounts> parameters;  // of the model in run.json, or else its "parameters"
   std::int64_t warmup_steps = 0;
   std::optional<std::int64_t> planned_steps;   // from run.json
   std::vector<StepRecord> steps;               // in file order
-  std::optional<double> val_loss;              // the last one
-  std::map<std::string, double> other_losses;  // the last val_loss_<name>, by name
+  std::vector<LossAtStep> val_losses;          // in file order
+  std::optional<double> val_loss;              // the last one; NaN if it is not finite
+  std::map<std::string, double> other_losses;  // val_loss_<name> at the step of val_loss, by name; NaN as above
   std::map<std::string, Score> scores;         // "hellaswag", "mmlu", "gsm8k"
   std::vector<std::string> warnings;           // damaged lines, missing files
+  std::string model_problem;                   // why the model in run.json cannot be read; empty if it can
+  std::int64_t last_step = 0;                  // that metrics.jsonl records; 0 without any
+  bool is_finished = true;                     // as far as the longest run of its study (study_data.h)
 
-  // The last step that metrics.jsonl records; 0 without any.
-  std::int64_t last_step = 0;
+  // The step of val_loss; 0 without one.
+  std::int64_t val_loss_step() const { return val_losses.empty() ? 0 : val_losses.back().step; }
 };
 
 // Reads `dir`, a folder <variant>_<seed>. Missing files leave their fields empty. Damaged lines of metrics.jsonl are

@@ -193,25 +193,31 @@ class Trainer {
     if (!loss) return false;
     const double norm = config_.grad_clip > 0 ? optim::clip_gradient_norm(parameters_, config_.grad_clip)
                                               : optim::gradient_norm(parameters_);
-    check_finite(*loss, norm);
     const double lr = learning_rate(schedule_of(config_), progress_.step);
+    TrainProgress next = progress_;
+    next.step += 1;
+    next.tokens += static_cast<std::uint64_t>(config_.batch_size * config_.seq_len);
+    const auto log_step = [&] {
+      const double seconds = seconds_since(start);
+      next.elapsed_s += seconds;
+      rates_.push_back(static_cast<double>(next.tokens - progress_.tokens) / seconds);
+      write_metrics({{"step", next.step},
+                     {"tokens", next.tokens},
+                     {"loss", *loss},
+                     {"lr", lr},
+                     {"grad_norm", norm},
+                     {"tokens_per_second", rates_.back()},
+                     {"elapsed_s", next.elapsed_s}});
+    };
+    if (!std::isfinite(*loss) || !std::isfinite(norm)) {
+      log_step();  // with null for what is not finite; a run that resumes drops the line
+      fail_not_finite(*loss, norm);
+    }
     optimizer_->step(lr);
-
-    const double seconds = seconds_since(start);
-    const auto tokens = static_cast<std::uint64_t>(config_.batch_size * config_.seq_len);
-    progress_.step += 1;
-    progress_.tokens += tokens;
-    progress_.elapsed_s += seconds;
-    progress_.loader = loader_->state();
-    rates_.push_back(static_cast<double>(tokens) / seconds);
+    log_step();
+    next.loader = loader_->state();
+    progress_ = next;
     summary_.loss = loss;
-    write_metrics({{"step", progress_.step},
-                   {"tokens", progress_.tokens},
-                   {"loss", *loss},
-                   {"lr", lr},
-                   {"grad_norm", norm},
-                   {"tokens_per_second", rates_.back()},
-                   {"elapsed_s", progress_.elapsed_s}});
     return true;
   }
 
@@ -219,8 +225,7 @@ class Trainer {
     if (metrics_) metrics_->write(line);
   }
 
-  void check_finite(double loss, double norm) const {
-    if (std::isfinite(loss) && std::isfinite(norm)) return;
+  [[noreturn]] void fail_not_finite(double loss, double norm) const {
     throw Error(fmt::format("step {}: the {} is {}; the weights were not updated", progress_.step + 1,
                             std::isfinite(loss) ? "gradient's norm" : "loss", std::isfinite(loss) ? norm : loss),
                 saved_step_ > 0 ? fmt::format("the last good checkpoint is {}; try a smaller --lr or --grad-clip 1",

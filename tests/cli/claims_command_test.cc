@@ -71,6 +71,9 @@ TEST_F(ClaimsCommand, MistakesAreExplained) {
   EXPECT_EQ(none.status, 1);
   EXPECT_NE(none.err.find("<variant>_<seed>"), std::string::npos) << none.err;
   EXPECT_EQ(run_program("claims").status, 2);
+  const auto absent = run_program("claims " + (folder_ / "absent").string());
+  EXPECT_EQ(absent.status, 1);
+  EXPECT_NE(absent.err.find("no such folder"), std::string::npos) << absent.err;
 }
 
 TEST_F(ClaimsCommand, WarningsGoToStandardError) {

@@ -58,5 +58,16 @@ TEST_F(CompareCommand, BadArgumentsAreErrorsWithAHint) {
   }
 }
 
+TEST_F(CompareCommand, NamesWhatWasMeant) {
+  const std::string study = folder_.path().string();
+  const auto slip = run_program("compare " + study + "/ropx");
+  EXPECT_EQ(slip.status, 2);
+  EXPECT_NE(slip.err.find("did you mean 'rope'"), std::string::npos) << slip.err;
+  const auto one = run_program("compare " + study + "/rope_0");
+  EXPECT_EQ(one.status, 2);
+  EXPECT_NE(one.err.find("this is one run"), std::string::npos) << one.err;
+  EXPECT_NE(one.err.find("give " + study + "/rope\n"), std::string::npos) << one.err;
+}
+
 }  // namespace
 }  // namespace crope

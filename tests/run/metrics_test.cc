@@ -20,13 +20,29 @@ TEST(MetricsLine, HasNumbersByName) {
   EXPECT_FALSE(line->number("val_loss"));
   EXPECT_TRUE(std::isnan(*line->number("lr")));
   EXPECT_TRUE(std::isnan(*line->number("grad_norm")));
-  EXPECT_EQ(line->other_losses(), (std::map<std::string, double>{{"wiki", 3.5}}));
+  EXPECT_EQ(line->other_losses().at("wiki"), 3.5);
+  EXPECT_TRUE(std::isnan(line->other_losses().at("x")));
 }
 
 TEST(MetricsLine, IsAnObjectWithAStep) {
   for (const char* text : {"", "3", "[]", "{}", R"({"step":"7"})", R"({"step":7.5})", R"({"step":7)", "rubbish"}) {
     EXPECT_FALSE(parse_metrics_line(text)) << text;
   }
+}
+
+TEST(MetricsLine, MayHaveAWholeStepWrittenAsAFloat) {
+  EXPECT_EQ(parse_metrics_line(R"({"step":200.0,"loss":1})")->step, 200);
+  EXPECT_FALSE(parse_metrics_line(R"({"step":1e300})"));
+}
+
+TEST(MetricsLine, MayHavePythonsBareConstants) {
+  const auto line =
+      parse_metrics_line(R"({"step":7,"loss":NaN,"grad_norm":-Infinity,"val_loss_x":Infinity,"note":"NaN \" NaN"})");
+  ASSERT_TRUE(line);
+  EXPECT_TRUE(std::isnan(*line->number("loss")));
+  EXPECT_TRUE(std::isnan(*line->number("grad_norm")));
+  EXPECT_TRUE(std::isnan(line->other_losses().at("x")));
+  EXPECT_EQ(line->fields["note"], "NaN \" NaN");
 }
 
 TEST(Metrics, SkipsAndCountsDamagedLines) {

@@ -56,7 +56,7 @@ TEST_F(RunDir, KeepsTheNewestAndTheBest) {
 TEST_F(RunDir, IsARunWithAnyOfItsFiles) {
   EXPECT_FALSE(holds_run(folder_.path()));
   EXPECT_FALSE(holds_run(folder_ / "absent"));
-  for (const char* name : {kRecordFile, kMetricsFile, kResultsFile}) {
+  for (const char* name : {kRecordFile, kMetricsFile, kResultsFile, kItemsFile}) {
     const fs::path run = folder_ / (std::string("with_") + name);
     fs::create_directories(run);
     write_file(run / name, "{}");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
 
@@ -15,9 +17,10 @@ bool is_order(const Claim& claim) {
   return claim.text.find("below") != std::string::npos;
 }
 
-// Six variants with normal noise of 0.002 nat, on top of an effect of the seed that they share.
-Study simulate(const std::map<std::string, double>& losses, int seeds, std::mt19937_64& random) {
-  std::normal_distribution<double> noise(0, 0.002), common(0, 0.02);
+// Six variants with normal noise, on top of an effect of the seed that they share.
+Study simulate(const std::map<std::string, double>& losses, int seeds, std::mt19937_64& random,
+               double deviation = 0.002) {
+  std::normal_distribution<double> noise(0, deviation), common(0, 0.02);
   Study study;
   for (int seed = 0; seed < seeds; ++seed) {
     const double shared = common(random);
@@ -88,6 +91,66 @@ TEST(Claims, StudiesWithoutDifferencesRarelyGetAVerdict) {
     }
     EXPECT_LE(wrong, 120) << seeds << " seeds";
   }
+}
+
+// Losses in few decimals have little or no spread over two or three seeds: that is not certainty.
+TEST(Claims, RoundedStudiesWithoutDifferencesRarelyGetAVerdict) {
+  std::mt19937_64 random(8);
+  std::map<std::string, double> equal = test::kOrderedLosses;
+  for (auto& [variant, loss] : equal) loss = 3;
+  constexpr int kStudies = 400;
+  for (const double scale : {1e3, 1e4}) {
+    for (const int seeds : {2, 3}) {
+      for (const double deviation : {0.0005, 0.002}) {
+        int wrong = 0;
+        for (int i = 0; i < kStudies; ++i) {
+          Study study = simulate(equal, seeds, random, deviation);
+          for (StudyRun& run : study.runs) run.val_loss = std::round(*run.val_loss * scale) / scale;
+          const std::vector<Claim> claims = judge_claims(study);
+          wrong += std::ranges::any_of(
+              claims, [](const Claim& claim) { return is_order(claim) && claim.verdict != Verdict::undecided; });
+        }
+        EXPECT_LE(wrong, 0.08 * kStudies) << scale << ", " << seeds << " seeds, noise " << deviation;
+      }
+    }
+  }
+}
+
+TEST(Claims, CopiedRunsDecideNothing) {
+  const test::TemporaryFolder folder;
+  for (const auto& [variant, loss] : test::kOrderedLosses) {
+    for (const int seed : {0, 1}) {
+      const auto run = folder / fmt::format("{}_{}", variant, seed);
+      std::filesystem::create_directories(run);
+      write_file(run / "metrics.jsonl", fmt::format("{{\"step\":200,\"val_loss\":{}}}\n", loss));
+    }
+  }
+  const Study study = read_study(folder.path());
+  EXPECT_EQ(study.runs.size(), 6u);
+  for (const Claim& claim : judge_claims(study)) {
+    EXPECT_TRUE(claim.verdict == Verdict::undecided || claim.verdict == Verdict::not_measured) << claim.text;
+  }
+  // In memory, where nothing has removed the copies.
+  Study copies = study;
+  for (StudyRun run : study.runs) {
+    run.seed = 1;
+    copies.runs.push_back(run);
+  }
+  const std::vector<Claim> claims = judge_claims(copies);
+  const Claim& order = test::find_claim(claims, "validation loss: rope below crope_all");
+  EXPECT_EQ(order.verdict, Verdict::undecided);
+  EXPECT_EQ(order.p, 1);
+  EXPECT_EQ(order.reason, kNoSpread);
+  EXPECT_FALSE(order.interval);
+}
+
+TEST(Claims, CellsAreTheRowOfEveryTable) {
+  const std::vector<std::string> cells =
+      claim_cells({.text = "a", .paper = "b", .ours = "-", .verdict = Verdict::undecided, .reason = "c"});
+  EXPECT_EQ(cells, (std::vector<std::string>{"a", "b", "-", "-", "-", "-", "undecided", "c", ""}));
+  EXPECT_EQ(cells.size(), kClaimColumns.size());
+  const auto full = claim_cells({.interval = Interval{-0.5, 0.25}, .seeds = 3, .p = 1e-6});
+  EXPECT_EQ(full[3] + full[4] + full[5], "[-0.5000, +0.2500]3<0.0001");
 }
 
 TEST(Claims, DifferencesLikeThePapersAreFound) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "crope/base/error.h"
 #include "tests/study/synthetic_study.h"
 #include "tests/temporary_folder.h"
@@ -50,14 +52,104 @@ TEST(Comparison, PairsRunsOfTwoStudiesBySeed) {
 TEST(Comparison, AStudyStandsForAllItsVariants) {
   const test::TemporaryFolder folder;
   for (int seed = 0; seed < 2; ++seed) {
-    test::write_run(folder.path(), "crope_all", seed, 3.5);
-    test::write_run(folder.path(), "rope", seed, 3.4);
+    test::write_run(folder.path(), "crope_all", seed, 3.5 + 0.01 * seed);
+    test::write_run(folder.path(), "rope", seed, 3.4 + 0.01 * seed);
   }
   const auto sets = sets_of({folder.path().string()});
   ASSERT_EQ(sets.size(), 2u);
   EXPECT_EQ(sets[0].label, "rope");  // the order of the paper's table
   EXPECT_EQ(sets[1].runs.size(), 2u);
-  EXPECT_EQ(*compare_sets(sets)[0].rows[1].p, 0);  // the same difference twice
+  const ComparisonRow row = compare_sets(sets)[0].rows[1];  // the same difference twice
+  EXPECT_EQ(*row.p, 1);
+  EXPECT_FALSE(row.difference_interval);
+}
+
+TEST(Comparison, LossesThatAreNotFiniteAreSkippedWithAWarning) {
+  const test::TemporaryFolder folder;
+  for (int seed = 0; seed < 3; ++seed) {
+    test::write_run(folder.path(), "rope", seed, 3.4 + 0.01 * seed);
+    test::write_run(folder.path(), "crope_all", seed, 3.5 + 0.013 * seed);
+  }
+  write_file(
+      folder / "crope_all_1/metrics.jsonl",
+      "{\"step\":1,\"val_loss\":3,\"val_loss_wiki\":4}\n{\"step\":2,\"val_loss\":NaN,\"val_loss_wiki\":Infinity}\n");
+  std::vector<std::string> warnings;
+  const auto texts = compare_sets(read_run_sets(folder.path().string(), warnings));
+  EXPECT_EQ(warnings, (std::vector<std::string>{"crope_all_1: the last val_loss is not finite",
+                                                "crope_all_1: the last val_loss_wiki is not finite"}));
+  ASSERT_EQ(texts.size(), 2u);
+  for (const ComparedText& text : texts) {
+    EXPECT_EQ(text.rows[1].loss.size, 2u);
+    EXPECT_EQ(text.rows[1].difference->size, 2u);
+    EXPECT_TRUE(std::isfinite(text.rows[1].loss.mean));
+    EXPECT_GT(*text.rows[1].p, 0);
+  }
+}
+
+TEST(Comparison, WarnsOnlyAboutTheVariantsAskedFor) {
+  const test::TemporaryFolder folder;
+  for (const char* variant : {"rope", "crope_all"}) {
+    for (int seed = 0; seed < 3; ++seed) test::write_run(folder.path(), variant, seed, 3.4 + 0.01 * seed);
+    write_file(folder / fmt::format("{}_1/metrics.jsonl", variant), "{\"step\":1,\"val_loss\":3}\n");
+  }
+  std::vector<std::string> warnings;
+  const auto sets = read_run_sets((folder / "rope").string(), warnings);
+  EXPECT_EQ(sets[0].runs.size(), 2u);
+  EXPECT_EQ(warnings, (std::vector<std::string>{"skipped rope_1: it stopped at step 1, others at 2"}));
+  read_run_sets((folder / "rope").string(), warnings);
+  EXPECT_EQ(warnings.size(), 1u) << "each warning once";
+}
+
+TEST(Comparison, SetsOfDifferentLengthsAreReported) {
+  const StudyRun rope{.name = "rope_0", .last_step = 620}, longer{.name = "rope_0", .last_step = 1240};
+  EXPECT_EQ(different_steps({{"rope", {rope}}, {"b", {rope}}}), "");
+  EXPECT_EQ(different_steps({{"rope", {rope}}, {"wide", {longer}}}),
+            "the sets end at different steps: rope at 620, wide at 1,240");
+}
+
+TEST(Comparison, APathMayHaveAnEqualsSign) {
+  const test::TemporaryFolder folder;
+  test::write_run(folder / "lr=0.1", "rope", 0, 3.4);
+  EXPECT_EQ(sets_of({(folder / "lr=0.1").string()})[0].label, "rope");
+  EXPECT_EQ(sets_of({(folder / "lr=0.1/rope").string()})[0].label, "rope");
+  EXPECT_EQ(sets_of({"a=" + (folder / "lr=0.1/rope").string()})[0].label, "a");
+}
+
+TEST(Comparison, MistakesAreExplained) {
+  const test::TemporaryFolder folder;
+  test::write_run(folder.path(), "rope", 0, 3.4);
+  const auto error_of = [&](const std::string& name) -> std::string {
+    try {
+      sets_of({(folder / name).string()});
+    } catch (const Error& error) {
+      return std::string(error.what()) + " | " + error.hint();
+    }
+    return "";
+  };
+  EXPECT_NE(error_of("ropx").find("unknown variant 'ropx' | did you mean 'rope'"), std::string::npos)
+      << error_of("ropx");
+  EXPECT_NE(error_of("rope_0").find("this is one run | give " + (folder / "rope").string()), std::string::npos);
+  EXPECT_NE(error_of("absent/study").find("no such folder"), std::string::npos) << error_of("absent/study");
+  EXPECT_NE(error_of("crope_all").find("no finished runs crope_all_<seed>"), std::string::npos);
+}
+
+TEST(Comparison, TextsOfOneNameMustBeTheSame) {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const char* study, const char* fingerprint) {
+    const auto run = test::write_run(folder / study, "rope", 0, 3.4);
+    Json record = read_json(run / "run.json");
+    record["validate_also"] = {{"wiki", {{"fingerprint", fingerprint}}}};
+    write_json(run / "run.json", record);
+    return (folder / study / "rope").string();
+  };
+  const std::string a = "a=" + write("a", "1234"), b = "b=" + write("b", "1234"), c = "c=" + write("c", "5678");
+  EXPECT_NO_THROW(compare_sets(sets_of({a, b})));
+  try {
+    compare_sets(sets_of({a, c}));
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "a and c were validated on different texts called 'wiki' (fingerprints 1234 and 5678)");
+  }
 }
 
 TEST(Comparison, OneSeedHasNoInterval) {

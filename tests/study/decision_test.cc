@@ -20,10 +20,28 @@ TEST(Decision, OrderIsAStudentTestOfTheDifference) {
   EXPECT_EQ(order_evidence({-1, 0.1, 3}).if_significant, Verdict::does_not_hold);
 }
 
-TEST(Decision, DifferencesWithoutVarianceHaveAVerdictToo) {
-  EXPECT_EQ(order_evidence({0.5, 0, 2}).p, 0);
-  EXPECT_EQ(order_evidence({0, 0, 2}).p, 1);
-  EXPECT_EQ(closeness_evidence({0.1, 0, 2}, 0.2).p, 0);
+TEST(Decision, DifferencesWithoutSpreadShowNothing) {
+  const std::array spread = {Difference{0.3, 0.1, 3}, Difference{0.5, 0, 3}, Difference{0.2, 0.1, 3}};
+  for (const Evidence& evidence :
+       {order_evidence({0.5, 0, 2}), order_evidence({0, 0, 2}), order_evidence({3, 1e-9, 5}),
+        order_evidence(seed_difference(std::array{0.1, 0.1})), closeness_evidence({0.1, 0, 2}, 0.2),
+        closeness_evidence({0.5, 0, 2}, 0.2), spread_evidence(spread, 3, 10), spread_evidence(spread, 3, 0.001)}) {
+    EXPECT_EQ(evidence.p, 1);
+    EXPECT_EQ(evidence.problem, kNoSpread);
+  }
+  const std::array differences = {Difference{0.5, 0, 3}, Difference{0.2, 0.001, 3}};
+  EXPECT_EQ(best_evidence(differences).p, 1);
+  EXPECT_FALSE(interval_95(seed_difference(std::array{0.1, 0.1})));
+  EXPECT_EQ(order_evidence({0.5, 0.1, 3}).problem, "");
+}
+
+// Two values rounded to 0.001 have a variance of 2 x 0.001^2 / 12, whatever their differences show.
+TEST(Decision, RoundedLossesHaveTheErrorOfTheirRounding) {
+  const std::array differences = {0.1, 0.1001, 0.1};
+  EXPECT_NEAR(seed_difference(differences, 0.001).standard_error, std::sqrt(1e-6 / 6 / 3), 1e-12);
+  EXPECT_NEAR(seed_difference(differences, 1e-9).standard_error, seed_difference(differences).standard_error, 1e-15);
+  // A rounded difference that is the same in all seeds has an unknown spread.
+  EXPECT_EQ(order_evidence(seed_difference(std::array{0.1, 0.1, 0.1}, 0.001)).p, 1);
 }
 
 // Mean 0.1, standard error 0.1, four degrees, margin 0.4: t = 5 and 3; the larger p is that of 3.

@@ -49,6 +49,7 @@ TEST(ParameterClaims, FailByASingleParameter) {
   EXPECT_EQ(test::find_claim(claims, "crope_all and half_rope_all").verdict, Verdict::does_not_hold);
   EXPECT_EQ(test::find_claim(claims, "embedding and feed-forward").verdict, Verdict::does_not_hold);
   EXPECT_EQ(test::find_claim(claims, "crope_qkv saves").verdict, Verdict::holds);
+  EXPECT_EQ(test::find_claim(claims, "embedding and feed-forward").ours, "51,511,296 and 50,331,648 to 50,331,649");
 }
 
 TEST(ParameterClaims, OfMissingVariantsAreNotMeasured) {

@@ -22,6 +22,15 @@ TEST(RunFolders, AStudyStandsForItsRuns) {
   EXPECT_EQ(names, (std::vector<std::string>{"rope_9", "rope_10", "crope_qk_0", "half_rope_all_0", "other"}));
 }
 
+TEST(RunFolders, NamesAreVariantAndSeed) {
+  EXPECT_EQ(parse_run_name("half_rope_all_12")->variant, "half_rope_all");
+  EXPECT_EQ(parse_run_name("half_rope_all_012")->seed, 12);
+  for (const char* other : {"", "rope", "rope_", "rope_x", "rope_-1", "_1", "crope_1", "rope_1_old",
+                            "rope_1234567890123456789", "rope_1 "}) {
+    EXPECT_FALSE(parse_run_name(other)) << other;
+  }
+}
+
 TEST(RunFolders, RunsStayInTheirOrder) {
   const test::TemporaryFolder folder;
   const std::vector<fs::path> runs = {test::make_run(folder / "b", {.steps = 1}),

@@ -111,8 +111,9 @@ TEST(ScoreClaims, MissingAndSingleScoresAreNamed) {
   const Study one{.runs = {scored("rope", 0, "hellaswag", 500), scored("crope_all", 0, "hellaswag", 400)}};
   EXPECT_EQ(score_closeness(runs_by_variant(one), "hellaswag", "crope_all", 0.005).claim.reason, "one seed");
   EXPECT_EQ(score_order(runs_by_variant(one), "hellaswag", "crope_all", "half_rope_all").claim.reason,
-            "no hellaswag score of half_rope_all");
-  EXPECT_EQ(score_spread(runs_by_variant(one), "mmlu", 0.005).claim.verdict, Verdict::not_measured);
+            "no HellaSwag score of half_rope_all");
+  EXPECT_EQ(score_spread(runs_by_variant(one), "mmlu", 0.005).claim.reason,
+            "fewer than two variants have an MMLU score");
   const Study apart{.runs = {scored("rope", 0, "hellaswag", 500), scored("crope_all", 1, "hellaswag", 400)}};
   EXPECT_EQ(score_closeness(runs_by_variant(apart), "hellaswag", "crope_all", 0.005).claim.reason,
             "the variants have no seed in common");

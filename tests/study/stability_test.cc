@@ -52,11 +52,13 @@ TEST(Stability, ValuesThatAreNotFiniteAreSpikes) {
   EXPECT_FALSE(check_stability(run).is_stable);
 }
 
-TEST(Stability, WarmUpIsNotChecked) {
+TEST(Stability, WarmUpMayHaveSpikes) {
   StudyRun run = smooth_run();
   run.warmup_steps = 120;
   run.steps[100].loss = 30;
   EXPECT_TRUE(check_stability(run).is_stable);
+  run.steps[100].loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(check_stability(run).is_stable) << "a run that diverges at once is not stable";
 }
 
 TEST(Stability, ASlowRiseIsFoundAtTheEnd) {

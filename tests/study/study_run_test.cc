@@ -83,7 +83,22 @@ TEST_F(StudyRunFiles, AModelThatCannotBeCountedIsAWarning) {
   write_json(dir_ / "run.json", record);
   const StudyRun run = read();
   EXPECT_FALSE(run.parameters);
-  EXPECT_EQ(run.warnings.size(), 1u);
+  EXPECT_NE(run.model_problem, "");
+  record["parameters"] = {{"embedding", 10}, {"attention", 20}, {"feed_forward", 30}, {"norm", 4}, {"total", 64}};
+  write_json(dir_ / "run.json", record);
+  EXPECT_EQ(read().parameters->total(), 64) << "the block of run.json takes its place";
+  record["parameters"].erase("norm");
+  write_json(dir_ / "run.json", record);
+  EXPECT_FALSE(read().parameters);
+}
+
+TEST_F(StudyRunFiles, StepsMayBeFloatsAndLossesPythonsNaN) {
+  write_file(dir_ / "metrics.jsonl", "{\"step\":100.0,\"val_loss\":3.5}\n{\"step\":200.0,\"val_loss\":NaN}\n");
+  const StudyRun run = read();
+  EXPECT_EQ(run.last_step, 200);
+  EXPECT_EQ(run.val_loss_step(), 200);
+  EXPECT_TRUE(std::isnan(*run.val_loss));
+  EXPECT_TRUE(run.warnings.empty());
 }
 
 TEST_F(StudyRunFiles, ItemsMakeScores) {

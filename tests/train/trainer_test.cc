@@ -183,6 +183,12 @@ TEST_F(Trainer, ALossThatIsNotFiniteStopsAndNamesTheLastCheckpoint) {
     EXPECT_NE(std::string(e.what()).find("step 1: the loss is"), std::string::npos) << e.what();
     EXPECT_NE(e.hint().find("no checkpoint yet"), std::string::npos) << e.hint();
   }
+  const std::vector<Json> lines = metrics(tiny_.path("run"));
+  ASSERT_EQ(lines.size(), 1u) << "the step that diverged is logged";
+  EXPECT_EQ(lines[0]["step"], 1);
+  EXPECT_EQ(lines[0]["loss"], nullptr);
+  EXPECT_THROW(train(resolve_job(request), tiny_.log), Error);
+  EXPECT_EQ(metrics(tiny_.path("run")).size(), 1u) << "a run that resumes drops the line and writes it again";
 }
 
 TEST_F(Trainer, TwoProcessesDoNotTrainOneRun) {
