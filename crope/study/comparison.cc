@@ -194,8 +194,9 @@ std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets) {
       const auto losses = losses_by_seed(set, name);
       if (losses.empty()) continue;
       const std::vector<double> values = values_of(losses);
-      ComparisonRow row{
-          .label = set.label, .loss = summarize(values), .loss_interval = interval_95(seed_difference(values))};
+      ComparisonRow row{.label = set.label,
+                        .loss = summarize(values),
+                        .loss_interval = interval_95(seed_difference(values, resolution))};
       if (const auto& counts = set.runs.front().parameters) row.parameters = counts->total();
       if (&set != &sets.front()) add_difference(row, losses, baseline, resolution);
       text.rows.push_back(std::move(row));

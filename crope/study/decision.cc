@@ -12,12 +12,8 @@ constexpr double kEquivalenceInterval = 0.90;  // lies within the margin exactly
 
 constexpr double kLeastSpread = 1e-9;  // standard error over mean: below it is the arithmetic's own noise
 
-bool has_spread(double standard_error, double mean) {
-  return standard_error > kLeastSpread * std::abs(mean);
-}
-
-bool can_be_tested(const Difference& difference) {
-  return !difference.is_constant && has_spread(difference.standard_error, difference.mean);
+bool has_spread(const Difference& difference) {
+  return difference.standard_error > kLeastSpread * std::abs(difference.mean);
 }
 
 // Evidence before its test; for differences without spread it stays so.
@@ -25,7 +21,7 @@ Evidence untested(const Difference& difference, double level) {
   return {.estimate = difference.mean,
           .interval = interval_of(difference, level),
           .seeds = difference.seeds,
-          .problem = can_be_tested(difference) ? "" : kNoSpread};
+          .problem = has_spread(difference) ? "" : kNoSpread};
 }
 
 }  // namespace
@@ -47,10 +43,7 @@ std::string_view verdict_name(Verdict verdict) {
 Difference seed_difference(std::span<const double> values, double resolution) {
   const SampleSummary summary = summarize(values);
   const double rounding = resolution / std::sqrt(6 * static_cast<double>(summary.size));
-  return {.mean = summary.mean,
-          .standard_error = std::max(summary.standard_error(), rounding),
-          .seeds = summary.size,
-          .is_constant = summary.size > 1 && !has_spread(summary.standard_error(), summary.mean)};
+  return {summary.mean, std::max(summary.standard_error(), rounding), summary.size};
 }
 
 Interval interval_of(const Difference& difference, double level) {
@@ -58,7 +51,7 @@ Interval interval_of(const Difference& difference, double level) {
 }
 
 std::optional<Interval> interval_95(const Difference& difference) {
-  if (difference.seeds < 2 || !can_be_tested(difference)) return {};
+  if (difference.seeds < 2 || !has_spread(difference)) return {};
   return interval_of(difference, kOrderInterval);
 }
 
@@ -111,7 +104,7 @@ Evidence spread_evidence(std::span<const Difference> pairs, int groups, double m
   double room = std::numeric_limits<double>::infinity();  // studentised distance to the margin
   std::string problem;
   for (const Difference& pair : pairs) {
-    if (!can_be_tested(pair)) {
+    if (!has_spread(pair)) {
       problem = kNoSpread;
       continue;
     }

@@ -25,7 +25,6 @@ struct Difference {
   double mean = 0;
   double standard_error = 0;
   std::size_t seeds = 0;
-  bool is_constant = false;  // all seeds have the same value, so that the spread is unknown
 
   double degrees() const { return static_cast<double>(seeds) - 1; }
 };
@@ -38,7 +37,7 @@ Difference seed_difference(std::span<const double> values, double resolution = 0
 // Student's interval of the mean at confidence `level`. REQUIRES: at least two seeds.
 Interval interval_of(const Difference& difference, double level);
 
-// The 95% interval of the mean; nothing for one seed, or if all seeds have the same value.
+// The 95% interval of the mean; nothing for one seed, or without any spread.
 std::optional<Interval> interval_95(const Difference& difference);
 
 // The result of a test, before the correction for several claims.
@@ -51,8 +50,8 @@ struct Evidence {
   std::string problem = {};  // why there is no test: p is 1 then; empty if there is one
 };
 
-// Differences without spread show nothing: copies of a run and rounded losses have none. Every test below gives p = 1
-// and this problem for them.
+// Differences without spread show nothing: those of copied runs, and of losses that were rounded in a way that
+// resolution_of does not recognise. Every test below gives p = 1 and this problem for them.
 inline constexpr const char* kNoSpread =
     "the differences of all seeds are equal: the runs are copies, or the losses are rounded";
 

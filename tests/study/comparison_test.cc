@@ -59,7 +59,18 @@ TEST(Comparison, AStudyStandsForAllItsVariants) {
   ASSERT_EQ(sets.size(), 2u);
   EXPECT_EQ(sets[0].label, "rope");  // the order of the paper's table
   EXPECT_EQ(sets[1].runs.size(), 2u);
-  const ComparisonRow row = compare_sets(sets)[0].rows[1];  // the same difference twice
+  // The same difference twice, in two decimals: t = 0.1 / (0.01 / sqrt(12)) = 34.64 with one degree.
+  EXPECT_NEAR(*compare_sets(sets)[0].rows[1].p, 0.018373, 1e-5);
+}
+
+TEST(Comparison, EqualDifferencesOfFullPrecisionShowNothing) {
+  const test::TemporaryFolder folder;
+  for (int seed = 0; seed < 3; ++seed) {
+    const double loss = 3.4 + 0.0123456789012345 * seed * seed;
+    test::write_run(folder.path(), "rope", seed, loss);
+    test::write_run(folder.path(), "crope_all", seed, loss + 0.1);
+  }
+  const ComparisonRow row = compare_sets(sets_of({folder.path().string()}))[0].rows[1];
   EXPECT_EQ(*row.p, 1);
   EXPECT_FALSE(row.difference_interval);
 }

@@ -40,8 +40,10 @@ TEST(Decision, RoundedLossesHaveTheErrorOfTheirRounding) {
   const std::array differences = {0.1, 0.1001, 0.1};
   EXPECT_NEAR(seed_difference(differences, 0.001).standard_error, std::sqrt(1e-6 / 6 / 3), 1e-12);
   EXPECT_NEAR(seed_difference(differences, 1e-9).standard_error, seed_difference(differences).standard_error, 1e-15);
-  // A rounded difference that is the same in all seeds has an unknown spread.
-  EXPECT_EQ(order_evidence(seed_difference(std::array{0.1, 0.1, 0.1}, 0.001)).p, 1);
+  // Equal differences of 0.1: t = 0.1 / 0.0002357 = 424.3 with two degrees.
+  const Evidence equal = order_evidence(seed_difference(std::array{0.1, 0.1, 0.1}, 0.001));
+  EXPECT_NEAR(equal.p, 5.555e-6, 1e-8);
+  EXPECT_EQ(equal.problem, "");
 }
 
 // Mean 0.1, standard error 0.1, four degrees, margin 0.4: t = 5 and 3; the larger p is that of 3.
