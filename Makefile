@@ -44,7 +44,8 @@ quickstart: build  ## a small world, three variants trained and scored on it, a 
 	@$(CROPE) quickstart --out out/quickstart
 
 results: build  ## regenerate the tables and figures of docs/results.md from docs/study
-	@$(CROPE) report docs/study/main --figures-only --skip-examples --out docs/figures
+	@$(CROPE) report docs/study/main --figures-only --out docs/figures
+	@rm -f docs/figures/*.png docs/figures/throughput.svg
 	@scripts/update_results.py
 
 bench: everything  ## a training step beside PyTorch's, at paper size and a small one, and the operations

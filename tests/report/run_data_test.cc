@@ -37,7 +37,7 @@ TEST(RunData, MissingPartsAreNamed) {
   EXPECT_FALSE(find_score(run, kBenchmarks[0]).has_value());
 }
 
-TEST(RunData, DamagedFilesAreLeftOutWithAWord) {
+TEST(RunData, DamagedFilesAreSkippedAndNamed) {
   const test::TemporaryFolder folder;
   const auto dir = make_run(folder / "a", {.steps = 5});
   write_file(dir / "metrics.jsonl",
@@ -48,7 +48,7 @@ TEST(RunData, DamagedFilesAreLeftOutWithAWord) {
   const RunData run = read_run(dir);
   EXPECT_EQ(run.train_loss, (Points{{1, 3}, {3, 2}}));
   ASSERT_FALSE(run.notes.empty());
-  EXPECT_NE(run.notes[0].find("run.json was left out"), std::string::npos);
+  EXPECT_NE(run.notes[0].find("run.json was skipped"), std::string::npos);
   for (const Benchmark& benchmark : kBenchmarks) EXPECT_FALSE(find_score(run, benchmark).has_value());
 }
 
