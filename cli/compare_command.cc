@@ -32,8 +32,7 @@ void run(const CompareFlags& flags) {
   std::vector<study::ComparedText> texts = study::compare_sets(sets);
   if (!flags.texts.empty()) {
     std::erase_if(texts, [&](const study::ComparedText& text) {
-      const std::string name = text.name.empty() ? "validation" : text.name;
-      return std::ranges::find(flags.texts, name) == flags.texts.end();
+      return std::ranges::find(flags.texts, text.title()) == flags.texts.end();
     });
     if (texts.empty()) {
       throw UsageError(fmt::format("--text {}: no run was validated on it", flags.texts.front()),

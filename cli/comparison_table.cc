@@ -33,8 +33,7 @@ TextTable table_of(const study::ComparedText& text) {
 void print_comparison(std::span<const study::ComparedText> texts, TableStyle style) {
   for (const study::ComparedText& text : texts) {
     if (&text != &texts.front()) fmt::print("\n");
-    const std::string name = text.name.empty() ? "validation" : text.name;
-    if (texts.size() > 1) fmt::print("{}{}", name, style == TableStyle::markdown ? ":\n\n" : "\n");
+    if (texts.size() > 1) fmt::print("{}{}", text.title(), style == TableStyle::markdown ? ":\n\n" : "\n");
     fmt::print("{}", format_table(table_of(text), style));
   }
 }

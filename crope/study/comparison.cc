@@ -221,7 +221,7 @@ Json comparison_to_json(const std::vector<ComparedText>& texts) {
   Json rows = Json::array();
   for (const ComparedText& text : texts) {
     for (const ComparisonRow& row : text.rows) {
-      rows.push_back({{"text", text.name.empty() ? "validation" : text.name},
+      rows.push_back({{"text", text.title()},
                       {"runs", row.label},
                       {"parameters", row.parameters},
                       {"n", row.loss.size},

@@ -42,6 +42,9 @@ struct ComparisonRow {
 struct ComparedText {
   std::string name;  // "" for the validation part of the training data
   std::vector<ComparisonRow> rows;
+
+  // "validation", or the name.
+  std::string title() const { return name.empty() ? "validation" : name; }
 };
 
 // The first set is the baseline of the differences. Losses that are not finite are skipped. Sets without a loss on a

@@ -170,7 +170,7 @@ std::optional<Section> throughput_section(const std::vector<SeedGroup>& groups, 
       .blocks = {report::FigureRow{{report::draw(report::throughput_figure(rates), dir)}, caption, kWideFigure}}};
 }
 
-// Of each group the first run that has weights.
+// Analyzes the first run of each group that has weights.
 std::vector<NamedAnalysis> analyze_groups(const std::vector<SeedGroup>& groups, Log& log) {
   std::vector<NamedAnalysis> analyses;
   std::vector<std::string> without;

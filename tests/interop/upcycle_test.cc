@@ -115,7 +115,7 @@ TEST(UpcycleGains, FittedTakesSharedGainsApart) {
   test::expect_close(logits_of(plain.model), logits_of(tied), 1e-4);
 }
 
-// Of weights that are not tied, upcycling changes the attention projections and nothing else: all other parameters are
+// Upcycling changes only the attention projections that it ties. All other parameters are
 // the dense model's, with whole gains and in another order of the residual stream.
 TEST(UpcycleGains, OnlyTheTieChangesADenseModelWithSharedGains) {
   model::ModelConfig config{.vocab_size = 97, .num_layers = 2, .num_heads = 4, .d_model = 32, .d_ff = 24};

@@ -247,7 +247,7 @@ TEST_F(OtherTexts, AreScoredAfterTheLastStepOnly) {
   EXPECT_EQ(steps_with(tiny_.path("run"), "val_loss_far"), std::vector{12});
   const Json line = metrics(tiny_.path("run")).back();
   EXPECT_TRUE(line.contains("val_loss")) << "one line holds all of them";
-  // Of a text with a validation part that part, of one without its training part.
+  // A text is scored on its validation part, or on its training part if it has no other.
   EXPECT_NEAR(line["val_loss_near"].get<double>(), loss_on("run", tiny_.path("near") / "val_000000.bin"), 1e-5);
   EXPECT_NEAR(line["val_loss_far"].get<double>(), loss_on("run", tiny_.path("far") / "train_000000.bin"), 1e-5);
   ASSERT_EQ(summary.other_losses.size(), 2u);
