@@ -36,7 +36,7 @@ void write_out(std::string_view text) {
 // Each turn is encoded on its own, so that the ids of a conversation begin with those of its earlier turns.
 class Conversation {
  public:
-  Conversation(const GenerationModel& model, const ChatFlags& flags) : model_(model) {
+  Conversation(const model::LanguageModel& model, const ChatFlags& flags) : model_(model) {
     if (flags.generation.add_bos && model.begin_token) opening_.push_back(*model.begin_token);
     if (!flags.system.empty()) append(opening_, flags.system + "\n", "--system");
   }
@@ -48,7 +48,7 @@ class Conversation {
   std::vector<std::int32_t> ask(const std::string& message, std::int64_t reserve, std::size_t& dropped) {
     turns_.emplace_back();
     append(turns_.back(), "User: " + message + "\nAssistant:", "the message");
-    const std::int64_t room = model_.model.config.max_seq_len - std::min(reserve, model_.model.config.max_seq_len / 2);
+    const std::int64_t room = model_.window() - std::min(reserve, model_.window() / 2);
     dropped = 0;
     while (turns_.size() > 1 && size() > room) {
       turns_.erase(turns_.begin());
@@ -80,13 +80,13 @@ class Conversation {
     return static_cast<std::int64_t>(count);
   }
 
-  const GenerationModel& model_;
+  const model::LanguageModel& model_;
   std::vector<std::int32_t> opening_;
   std::vector<std::vector<std::int32_t>> turns_;
 };
 
 // The text of the answer. Ctrl-C ends it early.
-std::string answer(infer::Engine& engine, const GenerationModel& model, infer::GenerationRequest request) {
+std::string answer(infer::Engine& engine, const model::LanguageModel& model, infer::GenerationRequest request) {
   const InterruptScope interrupts;
   std::string text;
   try {
@@ -113,7 +113,7 @@ std::string answer(infer::Engine& engine, const GenerationModel& model, infer::G
 void run(const ChatFlags& flags) {
   const infer::SamplingOptions sampling = sampling_of(flags.generation);
   Log log(stderr);
-  const GenerationModel model = load_generation_model(flags.generation, log);
+  const model::LanguageModel model = load_model(flags.generation, log);
   model.require_tokenizer();
   infer::Engine engine(model.model, {});
   Conversation conversation(model, flags);

@@ -27,7 +27,7 @@ struct InspectFlags {
 // The one that was asked for, or the directory's own.
 std::optional<text::Tokenizer> find_tokenizer(const InspectFlags& flags) {
   if (!flags.tokenizer.empty()) return text::Tokenizer::load(flags.tokenizer);
-  const std::filesystem::path own = std::filesystem::path(flags.dir) / data::kTokenizerFile;
+  const std::filesystem::path own = std::filesystem::path(flags.dir) / text::kTokenizerFile;
   if (std::filesystem::exists(own)) return text::Tokenizer::load(own);
   return std::nullopt;
 }

@@ -38,7 +38,7 @@ std::string read_stdin() {
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
 }
 
-Prompt read_prompt(const GenerateFlags& flags, const GenerationModel& model) {
+Prompt read_prompt(const GenerateFlags& flags, const model::LanguageModel& model) {
   Prompt prompt;
   if (!flags.prompt_ids.empty()) {
     prompt.ids = parse_token_ids(flags.prompt_ids);
@@ -95,9 +95,9 @@ void run(const GenerateFlags& flags) {
   const infer::SamplingOptions sampling = sampling_of(flags.generation);
   if (flags.n < 1) throw UsageError(fmt::format("--n: expected a number from 1, got {}", flags.n));
   Log log(stderr);
-  const GenerationModel model = load_generation_model(flags.generation, log);
+  const model::LanguageModel model = load_model(flags.generation, log);
   const Prompt prompt = read_prompt(flags, model);
-  const text::Tokenizer* tokenizer = model.tokenizer ? &*model.tokenizer : nullptr;
+  const text::Tokenizer* tokenizer = model.tokenizer_or_null();
 
   std::vector<infer::GenerationRequest> requests;
   for (std::int64_t i = 0; i < flags.n; ++i) {

@@ -8,6 +8,7 @@
 #include "crope/formats/safetensors.h"
 #include "crope/model/cost.h"
 #include "crope/model/model_dir.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::cli {
 namespace {
@@ -34,7 +35,7 @@ Json describe(const std::filesystem::path& path) {
           {"training_flops_per_token", cost.training_flops},
           {"weight_bytes_per_token", cost.weight_bytes},
           {"cache_bytes_per_token", cost.cache_bytes},
-          {"tokenizer", std::filesystem::exists(dir / "tokenizer.json")}};
+          {"tokenizer", std::filesystem::exists(dir / text::kTokenizerFile)}};
 }
 
 // Numbers of the configuration are printed in full, measures in short.

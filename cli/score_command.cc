@@ -12,8 +12,7 @@
 #include "crope/base/file.h"
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
-#include "crope/model/model_dir.h"
-#include "crope/text/tokenizer.h"
+#include "crope/model/language_model.h"
 
 namespace crope::cli {
 namespace {
@@ -37,23 +36,12 @@ std::vector<std::int64_t> checked_ids(const std::vector<std::int32_t>& ids, std:
   return {ids.begin(), ids.end()};
 }
 
-// The sequence that the flags give: ids, a file of them, or text through the tokenizer beside the model.
-std::vector<std::int64_t> read_sequence(const ScoreFlags& flags, const std::filesystem::path& dir,
-                                        std::int64_t vocab_size) {
-  if (flags.text.empty()) {
-    return checked_ids(parse_token_ids(flags.ids_file.empty() ? flags.ids : read_file(flags.ids_file)), vocab_size);
-  }
-  if (!std::filesystem::exists(dir / "tokenizer.json")) {
-    throw UsageError(fmt::format("--text: there is no tokenizer.json in {}", dir.string()),
-                     "put one there ('crope tokenizer import' makes it), or give --ids");
-  }
-  const text::Tokenizer tokenizer = text::Tokenizer::load(dir);
-  if (tokenizer.vocab_size() > vocab_size) {
-    throw Error(fmt::format("{}: the tokenizer has {} tokens, the model only {}", dir.string(), tokenizer.vocab_size(),
-                            vocab_size),
-                "they do not belong together");
-  }
-  return checked_ids(tokenizer.encode(flags.text), vocab_size);
+// The sequence that the flags give: ids, a file of them, or text through the model's tokenizer.
+std::vector<std::int64_t> read_sequence(const ScoreFlags& flags, const model::LanguageModel& model) {
+  return checked_ids(flags.text.empty()
+                         ? parse_token_ids(flags.ids_file.empty() ? flags.ids : read_file(flags.ids_file))
+                         : model.encode(flags.text, "--text"),
+                     model.model.config.vocab_size);
 }
 
 void check_length(std::size_t length, std::int64_t max_seq_len) {
@@ -68,13 +56,10 @@ void check_length(std::size_t length, std::int64_t max_seq_len) {
 void run(const ScoreFlags& flags) {
   Log log(stderr);
   at::set_num_threads(resolve_thread_count(flags.threads));
-  const std::filesystem::path dir = model::resolve_model_dir(flags.dir);
-  const model::ModelConfig config = model::load_config(dir);
-  const std::vector<std::int64_t> ids = read_sequence(flags, dir, config.vocab_size);
-  check_length(ids.size(), config.max_seq_len);
-
-  const model::Transformer model = model::load_model(dir, log);
-  const at::Tensor losses = model::token_losses(model, at::tensor(ids, at::kLong)).to(at::kDouble);
+  const model::LanguageModel model = model::load_language_model(flags.dir, log);
+  const std::vector<std::int64_t> ids = read_sequence(flags, model);
+  check_length(ids.size(), model.window());
+  const at::Tensor losses = model::token_losses(model.model, at::tensor(ids, at::kLong)).to(at::kDouble);
   const auto* nll = losses.const_data_ptr<double>();
   double total = 0;
   Json logprobs = Json::array({nullptr});

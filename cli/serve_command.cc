@@ -85,24 +85,18 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
 }
 
 struct Served {
-  serve::LoadedModel model;
+  model::LanguageModel model;
   serve::Api api;
 
-  Served(GenerationModel loaded, const ServeFlags& flags)
-      : model{.model = std::move(loaded.model),
-              .tokenizer = std::move(loaded.tokenizer),
-              .end_tokens = std::move(loaded.end_tokens),
-              .begin_token = loaded.begin_token,
-              .dir = flags.generation.dir,
-              .precision = flags.generation.weights},
-        api(model, api_options(flags, model.model.config)) {}
+  Served(model::LanguageModel loaded, const ServeFlags& flags)
+      : model(std::move(loaded)), api(model, api_options(flags, model.model.config)) {}
 };
 
 // In a thread that ends: OpenMP holds workers ready for every thread that has used them, and as soon as there are more
 // of them than processors, all sleep between two pieces of work instead of waiting actively.
 std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
   return std::async(std::launch::async, [&] {
-           return std::make_unique<Served>(load_generation_model(flags.generation, log), flags);
+           return std::make_unique<Served>(load_model(flags.generation, log), flags);
          }).get();
 }
 

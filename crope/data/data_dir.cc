@@ -6,6 +6,7 @@
 
 #include "crope/base/content_hash.h"
 #include "crope/base/error.h"
+#include "crope/base/json_fields.h"
 #include "crope/base/file.h"
 
 namespace crope::data {
@@ -21,48 +22,10 @@ Json counts_to_json(const SplitCounts& counts) {
       {"documents", counts.documents}, {"tokens", counts.tokens}, {"bytes", counts.bytes}, {"shards", counts.shards}};
 }
 
-// Reads fields of one object; messages name the file and the field.
-struct FieldReader {
-  const Json& object;
-  const std::string& origin;
-
-  const Json& at(const char* key) const {
-    const auto found = object.find(key);
-    if (found == object.end()) throw Error(fmt::format("{}: there is no field '{}'", origin, key));
-    return *found;
-  }
-
-  std::uint64_t count(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_number_unsigned()) {
-      throw Error(fmt::format("{}: '{}' should be a whole number, found {}", origin, key, value.dump()));
-    }
-    return value.get<std::uint64_t>();
-  }
-
-  std::int64_t within(const char* key, std::int64_t lowest, std::int64_t highest) const {
-    const std::uint64_t value = count(key);
-    if (value < static_cast<std::uint64_t>(lowest) || value > static_cast<std::uint64_t>(highest)) {
-      throw Error(
-          fmt::format("{}: '{}' is {}, expected a number from {} to {}", origin, key, value, lowest, highest));
-    }
-    return static_cast<std::int64_t>(value);
-  }
-
-  std::string text(const char* key) const {
-    const Json& value = at(key);
-    if (!value.is_string())
-      throw Error(fmt::format("{}: '{}' should be a string, found {}", origin, key, value.dump()));
-    return value.get<std::string>();
-  }
-
-  SplitCounts split(std::string_view key) const {
-    const Json& value = at(std::string(key).c_str());
-    if (!value.is_object()) throw Error(fmt::format("{}: '{}' should be an object", origin, key));
-    const FieldReader fields{value, origin};
-    return {fields.count("documents"), fields.count("tokens"), fields.count("bytes"), fields.count("shards")};
-  }
-};
+SplitCounts counts_from_json(const JsonFields& fields) {
+  return {fields.get<std::uint64_t>("documents"), fields.get<std::uint64_t>("tokens"),
+          fields.get<std::uint64_t>("bytes"), fields.get<std::uint64_t>("shards")};
+}
 
 bool is_shard(const fs::directory_entry& entry) {
   const std::string extension = entry.path().extension().string();
@@ -91,25 +54,23 @@ Json to_json(const DatasetInfo& info) {
 }
 
 DatasetInfo dataset_info_from_json(const Json& json, const std::string& origin) {
-  if (!json.is_object()) throw Error(fmt::format("{}: expected an object, found {}", origin, json.type_name()));
-  const FieldReader fields{json, origin};
-  if (fields.count("version") != kVersion) {
-    throw Error(fmt::format("{}: version {}, expected {}", origin, fields.count("version"), kVersion),
-                "it was written by another version of this program");
+  const JsonFields fields(json, origin);
+  if (fields.get<std::int64_t>("version") != kVersion) {
+    fields.refuse("version", std::to_string(kVersion), "it was written by another version of this program");
   }
   DatasetInfo info;
-  info.tokenizer_fingerprint = fields.text("tokenizer_fingerprint");
-  info.vocab_size = fields.within("vocab_size", 1, kLargestVocabulary);
+  info.tokenizer_fingerprint = fields.get<std::string>("tokenizer_fingerprint");
+  info.vocab_size = fields.integer("vocab_size", 1, kLargestVocabulary);
   if (!fields.at("end_of_text").is_null()) {
-    info.end_of_text = static_cast<std::int32_t>(fields.within("end_of_text", 0, info.vocab_size - 1));
+    info.end_of_text = static_cast<std::int32_t>(fields.integer("end_of_text", 0, info.vocab_size - 1));
   }
   info.width = formats::token_width_for(info.vocab_size);
-  if (fields.text("dtype") != formats::token_width_name(info.width)) {
-    throw Error(fmt::format("{}: dtype {}, but a vocabulary of {} is stored as {}", origin, fields.text("dtype"),
+  if (fields.get<std::string>("dtype") != formats::token_width_name(info.width)) {
+    throw Error(fmt::format("{}: dtype {}, but a vocabulary of {} is stored as {}", origin, fields.get<std::string>("dtype"),
                             info.vocab_size, formats::token_width_name(info.width)));
   }
-  info.train = fields.split(kTrain);
-  info.val = fields.split(kVal);
+  info.train = counts_from_json(fields.object(kTrain));
+  info.val = counts_from_json(fields.object(kVal));
   info.preparation = fields.at("preparation");
   return info;
 }

@@ -55,6 +55,5 @@ bool holds_shards(const std::filesystem::path& path);
 std::string content_fingerprint(const DataDir& dir);
 
 constexpr std::string_view kDatasetFile = "dataset.json";
-constexpr std::string_view kTokenizerFile = "tokenizer.json";
 
 }  // namespace crope::data

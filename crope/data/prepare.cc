@@ -293,8 +293,8 @@ PrepareResult prepare(const PrepareOptions& options, Log& log) {
                  .val = run.counts(/*is_validation=*/true),
                  .preparation = preparation};
   const bool is_folder = fs::is_directory(options.tokenizer);
-  write_file(folder.working_path() / kTokenizerFile,
-             read_file(is_folder ? options.tokenizer / kTokenizerFile : options.tokenizer));
+  write_file(folder.working_path() / text::kTokenizerFile,
+             read_file(is_folder ? options.tokenizer / text::kTokenizerFile : options.tokenizer));
   write_json(folder.working_path() / kDatasetFile, to_json(result.info));
   folder.commit();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -6,18 +6,11 @@
 #include <utility>
 
 #include "crope/base/error.h"
+#include "crope/base/json_fields.h"
 #include "crope/data/row_permutation.h"
 
 namespace crope::data {
 namespace {
-
-std::uint64_t whole_number(const Json& json, const char* key, const std::string& origin) {
-  const auto field = json.find(key);
-  if (field == json.end() || !field->is_number_unsigned()) {
-    throw Error(fmt::format("{}: '{}' should be a whole number", origin, key));
-  }
-  return field->get<std::uint64_t>();
-}
 
 void check_same(const char* what, const std::string& expected, const std::string& found) {
   if (expected == found) return;
@@ -46,14 +39,12 @@ Json to_json(const LoaderState& state) {
 }
 
 LoaderState loader_state_from_json(const Json& json, const std::string& origin) {
-  if (!json.is_object()) throw Error(fmt::format("{}: expected an object, found {}", origin, json.type_name()));
-  const auto order = json.find("order");
-  if (order == json.end() || !order->is_string()) throw Error(fmt::format("{}: 'order' should be a string", origin));
-  return {.position = whole_number(json, "position", origin),
-          .order = parse_row_order(order->get<std::string>()),
-          .seed = whole_number(json, "seed", origin),
-          .corpus_tokens = whole_number(json, "corpus_tokens", origin),
-          .seq_len = static_cast<std::int64_t>(whole_number(json, "seq_len", origin))};
+  const JsonFields fields(json, origin);
+  return {.position = fields.get<std::uint64_t>("position"),
+          .order = parse_row_order(fields.get<std::string>("order")),
+          .seed = fields.get<std::uint64_t>("seed"),
+          .corpus_tokens = fields.get<std::uint64_t>("corpus_tokens"),
+          .seq_len = fields.get<std::int64_t>("seq_len")};
 }
 
 TokenLoader::TokenLoader(std::shared_ptr<const TokenRows> rows, const LoaderOptions& options)

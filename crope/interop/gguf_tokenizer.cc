@@ -8,6 +8,7 @@
 #include "crope/base/file.h"
 #include "crope/base/json.h"
 #include "crope/text/byte_alphabet.h"
+#include "crope/text/tokenizer.h"
 #include "crope/text/tokenizer_json.h"
 
 namespace crope::interop {
@@ -84,7 +85,7 @@ std::optional<std::uint32_t> special_id(const model::ModelConfig& config, const 
 }  // namespace
 
 formats::GgufMetadata gguf_tokenizer_keys(const fs::path& model_dir, const model::ModelConfig& config, Log& log) {
-  const fs::path path = model_dir / "tokenizer.json";
+  const fs::path path = model_dir / text::kTokenizerFile;
   const std::optional<text::Vocabulary> vocabulary = read_vocabulary(path, log);
   if (!vocabulary) return {{"tokenizer.ggml.model", std::string("no_vocab")}};
   const auto rows = static_cast<std::size_t>(config.vocab_size);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "crope/base/error.h"
+#include "crope/base/json_fields.h"
 
 namespace crope::interop {
 namespace {
@@ -13,93 +14,41 @@ using model::ModelConfig;
 
 constexpr std::array<const char*, 3> kTokenIdKeys = {"bos_token_id", "eos_token_id", "pad_token_id"};
 
-// Reads fields of one config.json; every message names the file and the field.
-class FieldReader {
- public:
-  FieldReader(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
-
-  [[noreturn]] void refuse(const std::string& field, const std::string& why) const {
-    throw Error(fmt::format("{}: {}", origin_, field), why);
-  }
-
-  // The value, or null when it is absent.
-  const Json& find(const char* field) const {
-    static const Json kNull;
-    const auto found = json_.find(field);
-    return found == json_.end() ? kNull : *found;
-  }
-
-  std::int64_t integer(const char* field, std::optional<std::int64_t> fallback = std::nullopt) const {
-    const Json& value = find(field);
-    if (value.is_null() && fallback) return *fallback;
-    if (!value.is_number_integer()) {
-      throw Error(fmt::format("{}: {}: expected a whole number, found {}", origin_, field, value.dump()));
-    }
-    return value.get<std::int64_t>();
-  }
-
-  double number(const Json& value, const char* field, std::optional<double> fallback = std::nullopt) const {
-    if (value.is_null() && fallback) return *fallback;
-    if (!value.is_number()) {
-      throw Error(fmt::format("{}: {}: expected a number, found {}", origin_, field, value.dump()));
-    }
-    return value.get<double>();
-  }
-
-  bool flag(const char* field, bool fallback) const {
-    const Json& value = find(field);
-    if (value.is_null()) return fallback;
-    if (!value.is_boolean()) {
-      throw Error(fmt::format("{}: {}: expected true or false, found {}", origin_, field, value.dump()));
-    }
-    return value.get<bool>();
-  }
-
- private:
-  const Json& json_;
-  const std::string& origin_;
-};
-
-// What changes the computation in a way that we do not have.
-void refuse_the_unknown(const FieldReader& fields) {
+// Throws Error for settings that change the computation in a way that we do not have.
+void refuse_the_unknown(const JsonFields& fields) {
   for (const char* field : {"attention_bias", "mlp_bias", "use_sliding_window"}) {
-    if (fields.flag(field, false)) fields.refuse(fmt::format("{} = true", field), "crope has no such models");
+    if (fields.get_or(field, false)) fields.refuse(field, "false", "crope has no such models");
   }
-  const Json& layers = fields.find("layer_types");
-  for (const Json& layer : layers) {
-    if (layer != "full_attention")
-      fields.refuse(fmt::format("layer_types has {}", layer.dump()), "only full attention");
+  if (const Json* layers = fields.find("layer_types")) {
+    for (const Json& layer : *layers) {
+      if (layer != "full_attention") fields.refuse("layer_types", "full_attention in every layer");
+    }
   }
-  const Json& activation = fields.find("hidden_act");
-  if (!activation.is_null() && activation != "silu") {
-    fields.refuse(fmt::format("hidden_act = {}", activation.dump()), "only silu is supported");
+  if (fields.get_or<std::string>("hidden_act", "silu") != "silu") fields.refuse("hidden_act", "silu");
+  if (fields.find("quantization_config") != nullptr) {
+    fields.refuse("quantization_config", "plain F32, F16 or BF16 weights");
   }
-  if (!fields.find("quantization_config").is_null()) {
-    fields.refuse("quantization_config", "only plain F32, F16 and BF16 weights are supported");
+  if (fields.get_or("partial_rotary_factor", 1.0) != 1.0) {
+    fields.refuse("partial_rotary_factor", "1: only whole heads are rotated");
   }
-  const double rotary_share = fields.number(fields.find("partial_rotary_factor"), "partial_rotary_factor", 1.0);
-  if (rotary_share != 1.0)
-    fields.refuse(fmt::format("partial_rotary_factor = {}", rotary_share), "only whole heads are rotated");
 }
 
 // rope_parameters of transformers 5, else rope_scaling and rope_theta of transformers 4.
-double read_rope_theta(const FieldReader& fields) {
-  constexpr double kDefault = 10'000;
-  const Json& parameters = fields.find("rope_parameters");
-  const Json& scaling = fields.find("rope_scaling");
-  for (const Json* each : {&parameters, &scaling}) {
-    if (each->is_null()) continue;
-    if (!each->is_object()) fields.refuse("rope_parameters or rope_scaling", "expected an object");
-    const Json type = each->value("rope_type", each->value("type", Json("default")));
-    const double share = fields.number(each->value("partial_rotary_factor", Json()), "partial_rotary_factor", 1.0);
-    if (share != 1.0) fields.refuse(fmt::format("partial_rotary_factor = {}", share), "only whole heads are rotated");
-    if (type != "default")
-      fields.refuse(fmt::format("rope scaling of type {}", type.dump()), "only unscaled RoPE is supported");
+double read_rope_theta(const JsonFields& fields) {
+  double theta = fields.get_or("rope_theta", 10'000.0);
+  for (const char* name : {"rope_scaling", "rope_parameters"}) {
+    if (fields.find(name) == nullptr) continue;
+    const JsonFields rope = fields.object(name);
+    const auto type = rope.get_or("rope_type", rope.get_or<std::string>("type", "default"));
+    if (type != "default") {
+      throw Error(fmt::format("{}: rope scaling of type '{}'", rope.origin(), type), "only unscaled RoPE is supported");
+    }
+    if (rope.get_or("partial_rotary_factor", 1.0) != 1.0) {
+      rope.refuse("partial_rotary_factor", "1: only whole heads are rotated");
+    }
+    theta = rope.get_or("rope_theta", theta);
   }
-  if (parameters.is_object() && parameters.contains("rope_theta")) {
-    return fields.number(parameters["rope_theta"], "rope_parameters.rope_theta");
-  }
-  return fields.number(fields.find("rope_theta"), "rope_theta", kDefault);
+  return theta;
 }
 
 }  // namespace
@@ -140,49 +89,45 @@ Json hf_config_from(const ModelConfig& config, const std::string& dtype, const S
 }
 
 Json generation_ids(const Json& json, const std::string& origin) {
-  const FieldReader fields(json, origin);
+  const JsonFields fields(json, origin);
   Json ids = Json::object();
   for (const char* key : kTokenIdKeys) {
-    const Json& value = fields.find(key);
-    if (value.is_null()) continue;
-    const bool is_list = value.is_array() && !value.empty();
-    for (const Json& id : is_list ? value : Json::array({value})) {
-      if (!id.is_number_integer()) fields.refuse(fmt::format("{} = {}", key, value.dump()), "expected a token id");
+    const Json* value = fields.find(key);
+    if (value == nullptr) continue;
+    const bool is_list = value->is_array() && !value->empty();
+    for (const Json& id : is_list ? *value : Json::array({*value})) {
+      if (!id.is_number_integer()) fields.refuse(key, "a token id");
     }
-    ids[key] = value;
+    ids[key] = *value;
   }
   return ids;
 }
 
 HfModel read_hf_config(const Json& json, const std::string& origin) {
-  if (!json.is_object()) throw Error(fmt::format("{}: expected a JSON object, found {}", origin, json.type_name()));
-  const FieldReader fields(json, origin);
-  const Json& type = fields.find("model_type");
+  const JsonFields fields(json, origin);
+  const auto type = fields.get_or<std::string>("model_type", "");
   if (type != "qwen3" && type != "llama") {
-    fields.refuse(fmt::format("model_type = {}", type.dump()), "crope imports qwen3 and llama models");
+    fields.refuse("model_type", "qwen3 or llama", "crope imports Qwen3 and Llama models");
   }
   refuse_the_unknown(fields);
   HfModel result;
   ModelConfig& config = result.config;
-  config.vocab_size = fields.integer("vocab_size");
-  config.num_layers = fields.integer("num_hidden_layers");
-  config.num_heads = fields.integer("num_attention_heads");
-  config.d_model = fields.integer("hidden_size");
-  config.d_ff = fields.integer("intermediate_size");
+  config.vocab_size = fields.get<std::int64_t>("vocab_size");
+  config.num_layers = fields.get<std::int64_t>("num_hidden_layers");
+  config.num_heads = fields.integer("num_attention_heads", 1, INT32_MAX);
+  config.d_model = fields.get<std::int64_t>("hidden_size");
+  config.d_ff = fields.get<std::int64_t>("intermediate_size");
   config.rope_theta = read_rope_theta(fields);
-  config.norm_eps = fields.number(fields.find("rms_norm_eps"), "rms_norm_eps", 1e-6);
-  config.max_seq_len = fields.integer("max_position_embeddings");
+  config.norm_eps = fields.get_or("rms_norm_eps", 1e-6);
+  config.max_seq_len = fields.get<std::int64_t>("max_position_embeddings");
   config.qk_norm = type == "qwen3";
-  config.tie_embeddings = fields.flag("tie_word_embeddings", false);
-  if (config.num_heads < 1)
-    fields.refuse(fmt::format("num_attention_heads = {}", config.num_heads), "expected 1 or more");
+  config.tie_embeddings = fields.get_or("tie_word_embeddings", false);
   const std::int64_t usual_width = config.d_model / config.num_heads;
-  const std::int64_t width = fields.integer("head_dim", type == "qwen3" ? 128 : usual_width);
+  const std::int64_t width = fields.get_or("head_dim", type == "qwen3" ? 128 : usual_width);
   if (width != usual_width || config.d_model % config.num_heads != 0) config.head_dim = width;
-  result.key_value_heads = fields.integer("num_key_value_heads", config.num_heads);
+  result.key_value_heads = fields.get_or("num_key_value_heads", config.num_heads);
   if (result.key_value_heads < 1 || config.num_heads % result.key_value_heads != 0) {
-    fields.refuse(fmt::format("num_key_value_heads = {}", result.key_value_heads),
-                  fmt::format("expected a divisor of num_attention_heads = {}", config.num_heads));
+    fields.refuse("num_key_value_heads", fmt::format("a divisor of num_attention_heads = {}", config.num_heads));
   }
   try {
     model::validate(config);

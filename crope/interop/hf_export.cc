@@ -11,6 +11,7 @@
 #include "crope/interop/hf_tokenizer.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -65,7 +66,7 @@ ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::Sc
   // The model, its tensors on their way, and the copy that is checked: one after the other, never two at a time.
   const Tensor expected = probe_logits(model::load_model(source, log));
   {
-    const fs::path tokenizer = source / "tokenizer.json";
+    const fs::path tokenizer = source / text::kTokenizerFile;
     const SpecialTokens special =
         fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config.max_seq_len) : SpecialTokens{};
     const Json hf_config = hf_config_from(config, hf_dtype_name(type), special);

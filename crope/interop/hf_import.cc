@@ -14,6 +14,7 @@
 #include "crope/model/model_dir.h"
 #include "crope/model/pair_layout.h"
 #include "crope/ops/block_linear.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -180,8 +181,8 @@ void import_hf(const fs::path& hf_dir, const fs::path& out, Log& log) {
   const Transformer model = load_hf_model(hf_dir, log);
   AtomicDirectory directory(out);
   model::save_model_files(model, directory.working_path());
-  if (fs::exists(hf_dir / "tokenizer.json")) {
-    write_file(directory.working_path() / "tokenizer.json", read_file(hf_dir / "tokenizer.json"));
+  if (fs::exists(hf_dir / text::kTokenizerFile)) {
+    write_file(directory.working_path() / text::kTokenizerFile, read_file(hf_dir / text::kTokenizerFile));
   }
   directory.commit();
 }

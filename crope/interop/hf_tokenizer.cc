@@ -4,6 +4,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace {
@@ -29,7 +30,7 @@ SpecialTokens copy_tokenizer(const std::filesystem::path& tokenizer_json, const 
   if (!tokenizer.is_object() || !tokenizer.contains("model")) {
     throw Error(fmt::format("{}: not a tokenizer: there is no 'model'", tokenizer_json.string()));
   }
-  write_file(out / "tokenizer.json", read_file(tokenizer_json));
+  write_file(out / text::kTokenizerFile, read_file(tokenizer_json));
   // Said outright: transformers would otherwise take the tokenizer class of Qwen.
   Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                  {"add_bos_token", false},

@@ -9,6 +9,7 @@
 #include "crope/interop/residual_pairing.h"
 #include "crope/model/model_dir.h"
 #include "crope/ops/block_linear.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -204,8 +205,8 @@ std::vector<KeptEnergy> upcycle_directory(const fs::path& model_dir, const fs::p
   AtomicDirectory directory(out);
   const UpcycledModel upcycled = upcycle(model::load_model(source, log), variant, method);
   model::save_model_files(upcycled.model, directory.working_path());
-  if (fs::exists(source / "tokenizer.json")) {
-    write_file(directory.working_path() / "tokenizer.json", read_file(source / "tokenizer.json"));
+  if (fs::exists(source / text::kTokenizerFile)) {
+    write_file(directory.working_path() / text::kTokenizerFile, read_file(source / text::kTokenizerFile));
   }
   directory.commit();
   return upcycled.kept;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "crope/base/error.h"
+#include "crope/base/json_fields.h"
 #include "crope/base/nearest_name.h"
 
 namespace crope::model {
@@ -39,37 +40,6 @@ void check_field(std::string_view name, double value) {
   if (!std::isfinite(value) || value <= 0) fail(fmt::format("{} = {}, expected a positive number", name, value));
 }
 
-template <typename T>
-T convert(const Json& value, const char* name, std::string_view origin) {
-  const auto expect = [&](bool holds, const char* what) {
-    if (!holds) throw Error(fmt::format("{}: {}: expected {}, found {}", origin, name, what, value.dump()));
-  };
-  if constexpr (std::is_same_v<T, bool>) {
-    expect(value.is_boolean(), "true or false");
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    expect(value.is_string(), "a word");
-  } else if constexpr (std::is_floating_point_v<T>) {
-    expect(value.is_number(), "a number");
-  } else {
-    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    expect(value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > kMost),
-           "a whole number");
-  }
-  return value.get<T>();
-}
-
-template <typename T>
-T read_field(const Json& json, const char* name, std::string_view origin) {
-  const auto field = json.find(name);
-  if (field == json.end()) {
-    throw Error(fmt::format("{}: the field '{}' is missing", origin, name),
-                json.contains("architectures")
-                    ? "this looks like a model of Hugging Face's: bring it in with 'crope import'"
-                    : "a model directory's config.json has the fields listed in docs/formats.md");
-  }
-  return convert<T>(*field, name, origin);
-}
-
 Json optional_fields(const ModelConfig& config) {
   Json fields = Json::object();
   visit_optional_fields(config, [&](const char* name, const auto& value, const char*) { fields[name] = value; });
@@ -81,7 +51,7 @@ template <typename T>
 void read_optional(Json& json, const char* name, T* value, std::string_view origin) {
   const auto field = json.find(name);
   if (field == json.end()) return;
-  *value = convert<T>(*field, name, origin);
+  *value = json_value<T>(*field, name, origin);
   json.erase(name);
 }
 
@@ -118,17 +88,17 @@ void validate(const ModelConfig& config) {
 }
 
 ModelConfig config_from_json(const Json& json, std::string_view origin) {
-  if (!json.is_object()) throw Error(fmt::format("{}: expected a JSON object, found {}", origin, json.type_name()));
+  const JsonFields fields(json, std::string(origin),
+                          json.contains("architectures")
+                              ? "this looks like a Hugging Face model: import it with 'crope import'"
+                              : "docs/formats.md lists the fields of a model directory's config.json");
   ModelConfig config;
   config.other_keys = json;
   visit_required_fields(config, [&](const char* name, auto& value, const char*) {
-    value = read_field<std::remove_reference_t<decltype(value)>>(json, name, origin);
+    value = fields.get<std::remove_reference_t<decltype(value)>>(name);
     config.other_keys.erase(name);
   });
-  const auto variant = json.find("variant");
-  if (variant == json.end() || !variant->is_string()) {
-    throw Error(fmt::format("{}: the field 'variant' should be one of the six names", origin));
-  }
+  const auto variant = fields.get<std::string>("variant");
   config.other_keys.erase("variant");
   visit_optional_fields(config, [&](const char* name, auto& value, const char*) {
     read_optional(config.other_keys, name, &value, origin);
@@ -136,7 +106,7 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
   read_optional(config.other_keys, "qk_norm", &config.qk_norm, origin);
   read_optional(config.other_keys, "tie_embeddings", &config.tie_embeddings, origin);
   try {
-    config.variant = variant_by_name(variant->get<std::string>());
+    config.variant = variant_by_name(variant);
     validate(config);
   } catch (const Error& e) {
     throw Error(fmt::format("{}: {}", origin, e.what()), e.hint());

@@ -88,7 +88,7 @@ const Api::Route* Api::find_route(const std::string& method, const std::string& 
   return nullptr;
 }
 
-Api::Api(const LoadedModel& model, ApiOptions options)
+Api::Api(const model::LanguageModel& model, ApiOptions options)
     : model_(model),
       options_(std::move(options)),
       created_(std::time(nullptr)),
@@ -97,7 +97,7 @@ Api::Api(const LoadedModel& model, ApiOptions options)
 
 RequestContext Api::request_context() const {
   return {.vocab_size = model_.model.config.vocab_size,
-          .window = model_.model.config.max_seq_len,
+          .window = model_.window(),
           .tokenizer = tokenizer(),
           .begin_token = model_.begin_token,
           .max_choices = options_.max_choices,
@@ -162,7 +162,7 @@ HttpResponse Api::models(const HttpRequest&) {
                            {"object", "model"},
                            {"created", created_},
                            {"owned_by", "crope"},
-                           {"max_model_len", model_.model.config.max_seq_len}}}}});
+                           {"max_model_len", model_.window()}}}}});
 }
 
 HttpResponse Api::tokenizer_info(const HttpRequest&) {
@@ -173,7 +173,7 @@ HttpResponse Api::tokenizer_info(const HttpRequest&) {
   const auto end_token = model_.end_tokens.empty() ? std::nullopt : std::optional(model_.end_tokens.front());
   return json_response({{"tokenizer_class", "ByteLevelBPE"},
                         {"vocab_size", tokenizer()->vocab_size()},
-                        {"model_max_length", model_.model.config.max_seq_len},
+                        {"model_max_length", model_.window()},
                         {"eos_token", name(end_token)},
                         {"bos_token", name(model_.begin_token)},
                         {"pad_token", name(end_token)},
@@ -183,7 +183,7 @@ HttpResponse Api::tokenizer_info(const HttpRequest&) {
 HttpResponse Api::tokenize(const HttpRequest& request) {
   const std::vector<std::int32_t> ids = tokenize_request(parse_body(request.body), request_context());
   return json_response(
-      {{"tokens", ids}, {"count", ids.size()}, {"max_model_len", model_.model.config.max_seq_len}});
+      {{"tokens", ids}, {"count", ids.size()}, {"max_model_len", model_.window()}});
 }
 
 HttpResponse Api::detokenize(const HttpRequest& request) {
@@ -193,7 +193,7 @@ HttpResponse Api::detokenize(const HttpRequest& request) {
 
 HttpResponse Api::model_info(const HttpRequest&) {
   Json card = model_card(model_.model.config, {.name = options_.name,
-                                               .precision = model_.precision,
+                                               .precision = model::weight_type_name(model_.model.parameters.front().value.scalar_type()),
                                                .has_tokenizer = tokenizer() != nullptr,
                                                .is_run = run_.is_run()});
   const CompletionRequest defaults;

@@ -3,31 +3,20 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "crope/model/transformer.h"
+#include "crope/model/language_model.h"
 #include "crope/serve/api_key.h"
 #include "crope/serve/completion_run.h"
 #include "crope/serve/http_message.h"
 #include "crope/serve/inference_thread.h"
 #include "crope/serve/metrics.h"
 #include "crope/serve/run_view.h"
-#include "crope/text/tokenizer.h"
 
 namespace crope::serve {
-
-struct LoadedModel {
-  model::Transformer model;
-  std::optional<text::Tokenizer> tokenizer;
-  std::vector<std::int32_t> end_tokens;  // each of them ends a text; the first is the one that is named
-  std::optional<std::int32_t> begin_token;
-  std::filesystem::path dir;  // as the user named it: a model or a run
-  std::string precision = "fp32";
-};
 
 struct ApiOptions {
   std::string name = "crope";  // of the model, in answers
@@ -41,7 +30,7 @@ struct ApiOptions {
 class Api {
  public:
   // The model must outlive it.
-  Api(const LoadedModel& model, ApiOptions options);
+  Api(const model::LanguageModel& model, ApiOptions options);
 
   // Never throws. A stream has to be written while the Api lives.
   HttpResponse answer(const HttpRequest& request);
@@ -57,7 +46,6 @@ class Api {
   struct Progress;
 
   static const Route* find_route(const std::string& method, const std::string& path);
-  static std::string allowed_methods(const std::string& path);
 
   HttpResponse dispatch(const HttpRequest& request, const Route*& route);
   RequestContext request_context() const;
@@ -81,9 +69,9 @@ class Api {
   void stream_answer(const HttpRequest& http, Progress& progress, const HttpResponse::Write& write);
   std::vector<ChoicePiece> next_pieces(Progress& progress, const std::function<bool()>& is_there);
 
-  const text::Tokenizer* tokenizer() const { return model_.tokenizer ? &*model_.tokenizer : nullptr; }
+  const text::Tokenizer* tokenizer() const { return model_.tokenizer_or_null(); }
 
-  const LoadedModel& model_;
+  const model::LanguageModel& model_;
   const ApiOptions options_;
   const std::int64_t created_;  // Unix time
   Metrics metrics_;

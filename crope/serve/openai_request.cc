@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "crope/base/json_fields.h"
 #include "crope/serve/api_error.h"
 #include "crope/serve/chat_template.h"
 #include "crope/serve/openai_response.h"
@@ -14,12 +15,8 @@ namespace crope::serve {
 namespace {
 
 [[noreturn]] void refuse(const std::string& param, const std::string& expected, const Json* got = nullptr) {
-  std::string message = fmt::format("{}: expected {}", param, expected);
-  if (got != nullptr) {
-    const std::string text = to_text(*got);
-    message += fmt::format(", got {}", text.size() <= 60 ? text : std::string(got->type_name()));
-  }
-  throw ApiError(400, message, param);
+  throw ApiError(400, fmt::format("{}: {}", param, got == nullptr ? "expected " + expected : expected_found(expected, got)),
+                 param);
 }
 
 // The field, unless it is absent or null.

@@ -4,9 +4,8 @@
 
 #include "crope/base/interrupt.h"
 #include "crope/infer/generation.h"
-#include "crope/model/model_dir.h"
+#include "crope/model/language_model.h"
 #include "crope/study/run_report.h"
-#include "crope/text/tokenizer.h"
 
 namespace crope::study {
 namespace {
@@ -16,20 +15,13 @@ constexpr std::int64_t kSampleTokens = 60;
 
 // How a trained model goes on with a few words, greedily.
 Sample make_sample(const Outcome& outcome, Log& log) {
-  const std::filesystem::path dir = model::resolve_model_dir(outcome.run);
-  const text::Tokenizer tokenizer = text::Tokenizer::load(dir);
-  const model::Transformer model = model::load_model(dir, log);
-  std::vector<std::int32_t> prompt;
-  std::vector<std::int32_t> ends;
-  if (const auto end_of_text = tokenizer.end_of_text()) {
-    prompt.push_back(*end_of_text);
-    ends.push_back(*end_of_text);
-  }
-  tokenizer.encode_append(kPrompt, prompt);
+  const model::LanguageModel model = model::load_language_model(outcome.run, log);
+  std::vector<std::int32_t> prompt = model.encode(kPrompt, "the sample's prompt");
+  if (model.begin_token) prompt.insert(prompt.begin(), *model.begin_token);
   Sample sample{.variant = outcome.variant, .prompt = kPrompt, .text = {}};
   const infer::GenerationRequest request{
-      .prompt = prompt, .max_tokens = kSampleTokens, .sampling = {}, .stop = {}, .end_tokens = ends};
-  infer::generate(model, &tokenizer, std::span(&request, 1), {},
+      .prompt = prompt, .max_tokens = kSampleTokens, .sampling = {}, .stop = {}, .end_tokens = model.end_tokens};
+  infer::generate(model.model, model.tokenizer_or_null(), std::span(&request, 1), {},
                   {.on_done = [&](std::size_t, const infer::Generation& done) { sample.text = done.text; }});
   return sample;
 }

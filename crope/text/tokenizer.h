@@ -14,6 +14,9 @@
 
 namespace crope::text {
 
+// A tokenizer in Hugging Face's format, beside a model or its training data.
+inline constexpr const char* kTokenizerFile = "tokenizer.json";
+
 // Immutable. Every function may be called by several threads at once. Copies are cheap and share what they have
 // learned about words.
 //

@@ -9,9 +9,10 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
-#include "crope/base/json.h"
+#include "crope/base/json_fields.h"
 #include "crope/text/byte_alphabet.h"
 #include "crope/text/spelled_vocabulary.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::text {
 namespace {
@@ -27,9 +28,7 @@ const Json& member(const Json& object, const std::string& name) {
 
 [[noreturn]] void refuse(const std::string& origin, const std::string& field, const Json& value,
                          const std::string& expected) {
-  std::string shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (shown.size() > 80) shown = shown.substr(0, 80) + "...";
-  throw Error(fmt::format("{}: {} is {}, expected {}", origin, field, shown, expected),
+  throw Error(fmt::format("{}: {}: {}", origin, field, expected_found(expected, value.is_null() ? nullptr : &value)),
               "only byte-level BPE with GPT-2's pattern is supported");
 }
 
@@ -166,7 +165,7 @@ Json tokenizer_config_json(const Vocabulary& vocabulary, const TokenizerFileOpti
 }  // namespace
 
 Vocabulary read_tokenizer_json(const fs::path& dir_or_file) {
-  const fs::path file = fs::is_directory(dir_or_file) ? dir_or_file / "tokenizer.json" : dir_or_file;
+  const fs::path file = fs::is_directory(dir_or_file) ? dir_or_file / kTokenizerFile : dir_or_file;
   if (!fs::exists(file)) {
     throw Error(fmt::format("{} does not exist", file.string()),
                 "give a tokenizer.json or a folder that holds one; crope tokenizer import makes one of GPT-2's files");
@@ -185,7 +184,7 @@ Vocabulary read_tokenizer_json(const fs::path& dir_or_file) {
 
 void write_tokenizer_files(const fs::path& dir, const Vocabulary& vocabulary, const TokenizerFileOptions& options) {
   write_json(dir / "tokenizer_config.json", tokenizer_config_json(vocabulary, options));
-  write_json(dir / "tokenizer.json", tokenizer_json(vocabulary));
+  write_json(dir / kTokenizerFile, tokenizer_json(vocabulary));
 }
 
 }  // namespace crope::text

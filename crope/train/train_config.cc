@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "crope/base/error.h"
+#include "crope/base/json_fields.h"
 #include "crope/base/nearest_name.h"
 #include "crope/data/token_loader.h"
 
@@ -36,28 +37,6 @@ constexpr std::array<std::pair<const char*, torch::ScalarType>, 2> kTypes = {
 
 void require(bool holds, const char* field, double value, const char* expected) {
   if (!holds) throw UsageError(fmt::format("{}: expected {}, got {}", field, expected, value));
-}
-
-void assign(const char* name, std::string_view origin, const Json& json, std::string& value) {
-  if (!json.is_string()) throw Error(fmt::format("{}: {}: expected a word, found {}", origin, name, json.dump()));
-  value = json.get<std::string>();
-}
-
-void assign(const char* name, std::string_view origin, const Json& json, std::int64_t& value) {
-  const bool fits = json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX);
-  if (!fits) throw Error(fmt::format("{}: {}: expected a whole number, found {}", origin, name, json.dump()));
-  value = json.get<std::int64_t>();
-}
-
-void assign(const char* name, std::string_view origin, const Json& json, double& value) {
-  if (!json.is_number()) throw Error(fmt::format("{}: {}: expected a number, found {}", origin, name, json.dump()));
-  value = json.get<double>();
-}
-
-void assign(const char* name, std::string_view origin, const Json& json, bool& value) {
-  if (!json.is_boolean())
-    throw Error(fmt::format("{}: {}: expected true or false, found {}", origin, name, json.dump()));
-  value = json.get<bool>();
 }
 
 // Whether two settings are the same value: 1 and 1.0 are.
@@ -153,14 +132,13 @@ void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfi
   std::vector<std::string> names = {"variant"};
   const auto take = [&](const char* name, auto& value) {
     names.emplace_back(name);
-    if (given.contains(name)) assign(name, origin, given[name], value);
+    using Value = std::remove_reference_t<decltype(value)>;
+    if (given.contains(name)) value = json_value<Value>(given[name], name, origin);
   };
   model::visit_fields(model, [&](const char* name, auto& value, const char*) { take(name, value); });
   visit_train_fields(config, [&](const char* name, auto& value, FieldKind, const char*) { take(name, value); });
   if (given.contains("variant")) {
-    std::string variant;
-    assign("variant", origin, given["variant"], variant);
-    model.variant = model::variant_by_name(variant);
+    model.variant = model::variant_by_name(json_value<std::string>(given["variant"], "variant", origin));
   }
   for (const auto& [key, value] : given.items()) {
     if (std::ranges::find(names, key) == names.end()) {

@@ -149,10 +149,10 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
                 fmt::format("give --vocab-size {} or more, or leave it out", data.info->vocab_size));
   }
   const auto check = [&](const fs::path& dir, const char* what) {
-    if (!fs::exists(dir / data::kTokenizerFile)) return;
+    if (!fs::exists(dir / text::kTokenizerFile)) return;
     if (text::Tokenizer::load(dir).fingerprint() == data.info->tokenizer_fingerprint) return;
     throw Error(fmt::format("{}: the shards were made with another tokenizer than {} ({})", job.data.string(), what,
-                            (dir / data::kTokenizerFile).string()),
+                            (dir / text::kTokenizerFile).string()),
                 "prepare the data again with that tokenizer: crope data prepare SOURCE... --tokenizer FILE");
   };
   check(job.data, "the one beside them");

@@ -9,7 +9,7 @@
 #include "crope/base/content_hash.h"
 #include "crope/base/error.h"
 #include "crope/base/file.h"
-#include "crope/base/json.h"
+#include "crope/base/json_fields.h"
 #include "crope/base/memory.h"
 #include "crope/data/data_dir.h"
 #include "crope/dist/agreement.h"
@@ -18,6 +18,7 @@
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
 #include "crope/run/run_dir.h"
+#include "crope/text/tokenizer.h"
 #include "crope/train/starting_model.h"
 
 namespace crope::train {
@@ -118,7 +119,7 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
     directory.emplace(path);
     dir = directory->working_path();
     write_json(dir / model::kConfigFile, model::config_to_json(model.config));
-    if (!tokenizer.empty()) write_file(dir / data::kTokenizerFile, read_file(tokenizer));
+    if (!tokenizer.empty()) write_file(dir / text::kTokenizerFile, read_file(tokenizer));
     open_files();
     files->weights.create();
     files->state.create();
@@ -138,22 +139,20 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
   });
 }
 
-// train_state.json, whose hashes are those of the files beside it.
+// The content of train_state.json. Throws Error unless the files beside it have the hashes that it names.
 Json read_state(const fs::path& checkpoint) {
   const fs::path path = checkpoint / kStateFile;
   Json state = read_json(path);
-  try {
-    if (state.at("version") != kVersion) {
-      throw Error(fmt::format("{}: version {}, expected {}", path.string(), state["version"].dump(), kVersion),
-                  "it was written by another version of this program");
+  const JsonFields fields(state, path.string());
+  if (fields.get<std::int64_t>("version") != kVersion) {
+    fields.refuse("version", std::to_string(kVersion), "it was written by another version of this program");
+  }
+  const JsonFields hashes = fields.object("hashes");
+  for (const char* name : kHashedFiles) {
+    if (file_hash(checkpoint / name) != hashes.get<std::string>(name)) {
+      throw Error(fmt::format("{} is damaged: its hash differs from the one in {}", (checkpoint / name).string(),
+                              kStateFile));
     }
-    for (const char* name : kHashedFiles) {
-      if (file_hash(checkpoint / name) != state.at("hashes").at(name).get<std::string>()) {
-        throw Error(fmt::format("{} is damaged: it is not what was written", (checkpoint / name).string()));
-      }
-    }
-  } catch (const Json::exception& e) {
-    throw Error(fmt::format("{}: {}", path.string(), e.what()));
   }
   return state;
 }
@@ -185,18 +184,15 @@ void save_checkpoint(const fs::path& run, const model::Transformer& model, const
 
 LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Log& log, const torch::TensorOptions& options) {
   const Json state = read_state(checkpoint);
-  const std::string origin = (checkpoint / kStateFile).string();
+  const JsonFields fields(state, (checkpoint / kStateFile).string());
   TrainProgress progress;
-  try {
-    progress.step = state.at("step").get<std::int64_t>();
-    progress.tokens = state.at("tokens").get<std::uint64_t>();
-    progress.elapsed_s = state.at("elapsed_s").get<double>();
-    progress.loader = data::loader_state_from_json(state.at("loader"), origin);
-    if (const Json& best = state.at("best"); !best.is_null()) {
-      progress.best = {best.at("step").get<std::int64_t>(), best.at("val_loss").get<double>()};
-    }
-  } catch (const Json::exception& e) {
-    throw Error(fmt::format("{}: {}", origin, e.what()));
+  progress.step = fields.get<std::int64_t>("step");
+  progress.tokens = fields.get<std::uint64_t>("tokens");
+  progress.elapsed_s = fields.get<double>("elapsed_s");
+  progress.loader = data::loader_state_from_json(fields.at("loader"), fields.origin());
+  if (fields.find("best") != nullptr) {
+    const JsonFields best = fields.object("best");
+    progress.best = {best.get<std::int64_t>("step"), best.get<double>("val_loss")};
   }
   return {.model = owned_copy(model::load_model(checkpoint, log, options)), .progress = progress};
 }
@@ -215,7 +211,9 @@ void load_optimizer_state(const fs::path& checkpoint, Optimizer& optimizer) {
     }
     Tensor(each.value).copy_(saved.narrow(0, each.first_row, each.value.size(0)));
   }
-  optimizer.set_steps(read_json(checkpoint / kStateFile).at("optimizer_steps").get<std::int64_t>());
+  const Json state = read_json(checkpoint / kStateFile);
+  const JsonFields fields(state, (checkpoint / kStateFile).string());
+  optimizer.set_steps(fields.get<std::int64_t>("optimizer_steps"));
 }
 
 }  // namespace crope::train

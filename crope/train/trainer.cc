@@ -22,6 +22,7 @@
 #include "crope/optim/grad_clip.h"
 #include "crope/run/metrics_log.h"
 #include "crope/run/run_dir.h"
+#include "crope/text/tokenizer.h"
 #include "crope/train/gemm_peak.h"
 #include "crope/train/sample.h"
 #include "crope/train/starting_model.h"
@@ -90,7 +91,7 @@ class Trainer {
                                   .world_size = group_->size(),
                                   .order = data::parse_row_order(config_.data_order),
                                   .seed = static_cast<std::uint64_t>(config_.seed)});
-    if (fs::exists(data.path / data::kTokenizerFile)) tokenizer_ = data.path / data::kTokenizerFile;
+    if (fs::exists(data.path / text::kTokenizerFile)) tokenizer_ = data.path / text::kTokenizerFile;
     if (config_.validate_every == 0) return;
     const ValidationOptions options{
         .seq_len = T, .rows = config_.validation_rows, .micro_batch_size = config_.micro_batch_size};

@@ -18,7 +18,7 @@ using torch::Tensor;
 // Bytes of text for each predicted token of the rows: exactly, where the tokenizer stands beside the shards; as in the
 // whole part, where only its counts are known.
 std::optional<double> bytes_per_token(const data::DataDir& data, const data::TokenRows& tokens, std::uint64_t rows) {
-  const auto tokenizer_file = data.path / data::kTokenizerFile;
+  const auto tokenizer_file = data.path / text::kTokenizerFile;
   if (std::filesystem::exists(tokenizer_file)) {
     const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_file);
     std::set<std::int32_t> special;

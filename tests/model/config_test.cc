@@ -107,7 +107,7 @@ TEST(Config, UnknownGainsAreRefusedWithASuggestion) {
   EXPECT_NE(hint.find("'free'"), std::string::npos) << hint;
   // The other norms always have gains.
   EXPECT_NE(refusal({{"norm_gain", "none"}}).first.find("norm_gain = 'none'"), std::string::npos);
-  EXPECT_NE(refusal({{"qk_gain", 2}}).first.find("qk_gain: expected a word, found 2"), std::string::npos);
+  EXPECT_NE(refusal({{"qk_gain", 2}}).first.find("qk_gain: expected a string, found 2"), std::string::npos);
   EXPECT_NE(refusal({{"head_dim", -2}}).first.find("head_dim = -2"), std::string::npos);
   EXPECT_NE(refusal({{"head_dim", 65}}).first.find("65 wide"), std::string::npos) << "RoPE rotates pairs";
 }

@@ -58,7 +58,7 @@ std::vector<Json> stream(Api& api, const std::string& path, Json body) {
   return events;
 }
 
-infer::Generation generated(const LoadedModel& model, const infer::GenerationRequest& request) {
+infer::Generation generated(const model::LanguageModel& model, const infer::GenerationRequest& request) {
   infer::Generation result;
   infer::generate(model.model, &*model.tokenizer, std::span(&request, 1), {},
                   {.on_done = [&](std::size_t, const infer::Generation& done) { result = done; }});
@@ -66,7 +66,7 @@ infer::Generation generated(const LoadedModel& model, const infer::GenerationReq
 }
 
 TEST(Api, CompletionsAreThoseOfGenerate) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {});
   const Ids prompt = model.tokenizer->encode("hello the");
   for (const double temperature : {0.0, 1.0}) {
@@ -98,7 +98,7 @@ TEST(Api, CompletionsAreThoseOfGenerate) {
 
 // What lm_eval asks for: one entry for each token of the prompt and one for the token behind it, whatever that is.
 TEST(Api, EchoHasAnEntryForEachTokenAndOneMore) {
-  LoadedModel model = served_model(/*window=*/24);
+  model::LanguageModel model = served_model(/*window=*/24);
   const Ids ids = test::draw_ids(4, 12);
   // The most likely token behind the prompt ends a text.
   const infer::Generation next = generated(model, {.prompt = ids, .max_tokens = 1});
@@ -132,7 +132,7 @@ TEST(Api, EchoHasAnEntryForEachTokenAndOneMore) {
 }
 
 TEST(Api, EchoOfAPromptThatGoesOneTokenBeyondTheWindow) {
-  const LoadedModel model = served_model(/*window=*/24);
+  const model::LanguageModel model = served_model(/*window=*/24);
   Api api(model, {});
   const Ids ids = test::draw_ids(4, 25);
   const auto [status, json] =
@@ -146,7 +146,7 @@ TEST(Api, EchoOfAPromptThatGoesOneTokenBeyondTheWindow) {
 }
 
 TEST(Api, NothingNewButTheEcho) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {});
   const auto [status, json] = post(api, "/v1/completions", {{"prompt", "hello"}, {"max_tokens", 0}, {"echo", true}});
   EXPECT_EQ(json["choices"][0]["text"], "hello");
@@ -168,7 +168,7 @@ TEST(Api, NothingNewButTheEcho) {
 }
 
 TEST(Api, SeveralAnswersHaveSeedsOfTheirOwnAndShareThePrompt) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {});
   const Ids prompt = test::draw_ids(1, 30);
   const Json json = post(api, "/v1/completions",
@@ -185,7 +185,7 @@ TEST(Api, SeveralAnswersHaveSeedsOfTheirOwnAndShareThePrompt) {
 }
 
 TEST(Api, StopStringsAreNotPartOfTheText) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {});
   const Json whole = post(api, "/v1/completions", {{"prompt", "hello"}, {"max_tokens", 30}, {"temperature", 0}}).json;
   const std::string text = whole["choices"][0]["text"];
@@ -208,7 +208,7 @@ TEST(Api, StopStringsAreNotPartOfTheText) {
 }
 
 TEST(Api, StreamsCountAndReportProbabilities) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {});
   const Json body = {{"prompt", "hello"}, {"max_tokens", 5},          {"temperature", 0},
                      {"logprobs", 2},     {"ignore_eos", true},       {"stream_options", {{"include_usage", true}}},
@@ -227,7 +227,7 @@ TEST(Api, StreamsCountAndReportProbabilities) {
 }
 
 TEST(Api, Chat) {
-  const LoadedModel model = served_model(/*window=*/128);
+  const model::LanguageModel model = served_model(/*window=*/128);
   Api api(model, {});
   const Json body = {{"messages", {{{"role", "user"}, {"content", "hello"}}}}, {"max_tokens", 12}, {"temperature", 0}};
   const auto [status, json] = post(api, "/v1/chat/completions", body);
@@ -247,7 +247,7 @@ TEST(Api, Chat) {
 }
 
 TEST(Api, Tokens) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {});
   EXPECT_EQ(post(api, "/tokenize", {{"prompt", "<|endoftext|>"}, {"add_special_tokens", false}}).json["tokens"], Json({0}));
   const Json tokens = post(api, "/tokenize", {{"prompt", "hello \xE4\xBD\xA0"}}).json["tokens"];
@@ -258,7 +258,7 @@ TEST(Api, Tokens) {
 }
 
 TEST(Api, OtherRoutes) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {.name = "small"});
   EXPECT_EQ(get(api, "/health").status, 200);
   EXPECT_EQ(parse_json(get(api, "/v1/models").body, "models")["data"][0]["id"], "small");
@@ -276,7 +276,7 @@ TEST(Api, OtherRoutes) {
 }
 
 TEST(Api, AsksForTheKey) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {.key = ApiKey("abc")});
   EXPECT_EQ(get(api, "/health").status, 200);
   EXPECT_EQ(get(api, "/v1/models").status, 401);
@@ -286,7 +286,7 @@ TEST(Api, AsksForTheKey) {
 }
 
 TEST(Api, ClientsThatGoFreeTheirPlaces) {
-  const LoadedModel model = served_model(/*window=*/1 << 17);
+  const model::LanguageModel model = served_model(/*window=*/1 << 17);
   Api api(model, {.inference = {.max_sequences = 1}});
   const Json endless = {{"prompt", "hello"}, {"max_tokens", 1 << 17}, {"ignore_eos", true}};
   int asked = 0;
@@ -308,14 +308,14 @@ TEST(Api, ClientsThatGoFreeTheirPlaces) {
 }
 
 TEST(Api, AnAnswerThatTakesTooLong) {
-  const LoadedModel model = served_model(/*window=*/1 << 17);
+  const model::LanguageModel model = served_model(/*window=*/1 << 17);
   Api api(model, {.request_time = std::chrono::milliseconds(30)});
   const Json endless = {{"prompt", "hello"}, {"max_tokens", 1 << 17}, {"ignore_eos", true}};
   EXPECT_EQ(post(api, "/v1/completions", endless).status, 504);
 }
 
 TEST(Api, DrainsAndIsFull) {
-  const LoadedModel model = served_model();
+  const model::LanguageModel model = served_model();
   Api api(model, {.inference = {.max_waiting = 2}});
   EXPECT_EQ(post(api, "/v1/completions", {{"prompt", "a"}, {"n", 3}}).status, 429);
   api.drain();

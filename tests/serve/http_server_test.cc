@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr const char* kClose = "Connection: close\r\n";
 
 struct Running {
-  LoadedModel model;
+  model::LanguageModel model;
   Api api;
   HttpServer server;
 
@@ -243,7 +243,7 @@ TEST(HttpServer, EndsWithoutWaiting) {
 
 TEST(HttpServer, APortThatIsTakenIsAnError) {
   Running running;
-  const LoadedModel model = test::served_model();
+  const model::LanguageModel model = test::served_model();
   Api api(model, {});
   EXPECT_THROW(HttpServer(api, {.port = running.server.port()}), Error);
   EXPECT_THROW(HttpServer(api, {.host = "no.such.address.invalid", .port = 0}), Error);

@@ -12,7 +12,7 @@ namespace crope::serve {
 namespace {
 
 TEST(OpenApi, EveryPathIsAnsweredAndEveryReferenceIsThere) {
-  const LoadedModel model = test::served_model();
+  const model::LanguageModel model = test::served_model();
   Api api(model, {});
   ServedFacts facts{.config = model.model.config, .tokenizer_size = 7, .max_choices = 5};
   const Json description = openapi_description(facts);
@@ -55,7 +55,7 @@ Json range_of(const Json& description, const char* schema, const char* field) {
 }
 
 TEST(OpenApi, FieldsHaveTheLimitsOfTheRequestsThatAreTaken) {
-  const LoadedModel model = test::served_model();
+  const model::LanguageModel model = test::served_model();
   const ServedFacts facts{.config = model.model.config, .tokenizer_size = 7, .max_choices = 5};
   const Json description = openapi_description(facts);
   const RequestContext context{.vocab_size = facts.config.vocab_size,

@@ -8,7 +8,7 @@
 namespace crope::test {
 
 // Token 0 is the end of a text; the vocabulary is padded beyond the tokenizer's 264 tokens.
-inline serve::LoadedModel served_model(std::int64_t window = 64, double embedding_std = 0.5) {
+inline model::LanguageModel served_model(std::int64_t window = 64, double embedding_std = 0.5) {
   const model::ModelConfig config{.vocab_size = 270,
                                   .num_layers = 2,
                                   .num_heads = 2,

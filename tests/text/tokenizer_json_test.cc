@@ -57,9 +57,9 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
       EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
     }
   };
-  expect_refusal("model is null", [](Json& j) { j.erase("model"); });
-  expect_refusal("model.type is \"Unigram\"", [](Json& j) { j["model"]["type"] = "Unigram"; });
-  expect_refusal("model.type is \"WordPiece\"", [](Json& j) { j["model"]["type"] = "WordPiece"; });
+  expect_refusal("model: expected an object, found nothing", [](Json& j) { j.erase("model"); });
+  expect_refusal("model.type: expected \"BPE\", found \"Unigram\"", [](Json& j) { j["model"]["type"] = "Unigram"; });
+  expect_refusal("model.type: expected \"BPE\", found \"WordPiece\"", [](Json& j) { j["model"]["type"] = "WordPiece"; });
   expect_refusal("model.dropout", [](Json& j) { j["model"]["dropout"] = 0.1; });
   expect_refusal("model.byte_fallback", [](Json& j) { j["model"]["byte_fallback"] = true; });
   expect_refusal("model.ignore_merges", [](Json& j) { j["model"]["ignore_merges"] = true; });
@@ -71,14 +71,14 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
   expect_refusal("merge 0 is 'x'", [](Json& j) { j["model"]["merges"][0] = "x"; });
   expect_refusal("needs the token", [](Json& j) { j["model"]["merges"].push_back("x y"); });
   expect_refusal("normalizer", [](Json& j) { j["normalizer"] = {{"type", "NFC"}}; });
-  expect_refusal("pre_tokenizer is null", [](Json& j) { j["pre_tokenizer"] = nullptr; });
-  expect_refusal("pre_tokenizer.type is \"Metaspace\"", [](Json& j) { j["pre_tokenizer"]["type"] = "Metaspace"; });
+  expect_refusal("pre_tokenizer: expected an object of type ByteLevel, found nothing", [](Json& j) { j["pre_tokenizer"] = nullptr; });
+  expect_refusal("pre_tokenizer.type: expected \"ByteLevel\", found \"Metaspace\"", [](Json& j) { j["pre_tokenizer"]["type"] = "Metaspace"; });
   expect_refusal("pre_tokenizer.add_prefix_space", [](Json& j) { j["pre_tokenizer"]["add_prefix_space"] = true; });
   expect_refusal("pre_tokenizer.use_regex", [](Json& j) { j["pre_tokenizer"]["use_regex"] = false; });
   expect_refusal("post_processor.type", [](Json& j) { j["post_processor"] = {{"type", "TemplateProcessing"}}; });
   expect_refusal("decoder.type", [](Json& j) { j["decoder"]["type"] = "WordPiece"; });
-  expect_refusal("added_tokens is", [](Json& j) { j["added_tokens"] = 3; });
-  expect_refusal("added_tokens[0] is", [](Json& j) { j["added_tokens"][0] = 3; });
+  expect_refusal("added_tokens: expected an array, found 3", [](Json& j) { j["added_tokens"] = 3; });
+  expect_refusal("added_tokens[0]: expected an object, found 3", [](Json& j) { j["added_tokens"][0] = 3; });
   expect_refusal("added_tokens[0].lstrip", [](Json& j) { j["added_tokens"][0]["lstrip"] = true; });
   expect_refusal("added_tokens[0].id", [](Json& j) { j["added_tokens"][0]["id"] = -1; });
   expect_refusal("added_tokens[0].content", [](Json& j) { j["added_tokens"][0].erase("content"); });

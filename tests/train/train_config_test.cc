@@ -82,7 +82,7 @@ TEST(Settings, MistakesAreNamed) {
   EXPECT_NE(message({{"steps", 1.5}}).find("steps: expected a whole number, found 1.5"), std::string::npos);
   EXPECT_NE(message({{"steps", "many"}}).find("steps"), std::string::npos);
   EXPECT_NE(message({{"lr", nullptr}}).find("lr: expected a number"), std::string::npos);
-  EXPECT_NE(message({{"schedule", 3}}).find("schedule: expected a word"), std::string::npos);
+  EXPECT_NE(message({{"schedule", 3}}).find("schedule: expected a string"), std::string::npos);
 }
 
 TEST(Settings, OnlyWhatMakesAnotherRunConflicts) {

@@ -1,0 +1,76 @@
+#include "crope/model/language_model.h"
+
+#include <fmt/format.h>
+
+#include "crope/base/error.h"
+#include "crope/base/utf8.h"
+#include "crope/model/model_dir.h"
+
+namespace crope::model {
+namespace fs = std::filesystem;
+namespace {
+
+// The ids under `key` of config.json, one or a list, as imported models have them; ids outside the vocabulary are
+// skipped.
+std::vector<std::int32_t> configured_tokens(const ModelConfig& config, const char* key) {
+  const auto place = config.other_keys.find(key);
+  if (place == config.other_keys.end()) return {};
+  std::vector<std::int32_t> ids;
+  for (const Json& value : place->is_array() ? *place : Json::array({*place})) {
+    if (!value.is_number_integer()) continue;
+    const auto id = value.get<std::int64_t>();
+    if (id >= 0 && id < config.vocab_size) ids.push_back(static_cast<std::int32_t>(id));
+  }
+  return ids;
+}
+
+}  // namespace
+
+const text::Tokenizer& LanguageModel::require_tokenizer() const {
+  if (tokenizer) return *tokenizer;
+  throw UsageError(fmt::format("{} has no {}", dir.string(), text::kTokenizerFile),
+                   "copy the one that the training data was made with there ('crope tokenizer import' makes GPT-2's), "
+                   "or give token ids");
+}
+
+std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::string_view origin) const {
+  const std::size_t valid = valid_utf8_prefix(text);
+  if (valid < text.size()) {
+    throw UsageError(fmt::format("{}: not valid UTF-8 at byte {}", origin, valid), "convert it to UTF-8 first");
+  }
+  return require_tokenizer().encode(text);
+}
+
+LanguageModel load_language_model(const fs::path& dir, Log& log, torch::ScalarType type) {
+  const fs::path source = resolve_model_dir(dir);
+  const ModelConfig config = load_config(source);
+  LanguageModel result;
+  result.dir = dir;
+  if (fs::exists(source / text::kTokenizerFile)) {
+    result.tokenizer = text::Tokenizer::load(source);
+    if (result.tokenizer->vocab_size() > config.vocab_size) {
+      throw Error(fmt::format("{}: the tokenizer has {} tokens, but the model only {}", source.string(),
+                              result.tokenizer->vocab_size(), config.vocab_size),
+                  "the tokenizer belongs to another model: copy the right one there");
+    }
+  }
+  const auto end_of_text = result.tokenizer ? result.tokenizer->end_of_text() : std::nullopt;
+  result.end_tokens = configured_tokens(config, "eos_token_id");
+  if (result.end_tokens.empty() && end_of_text) result.end_tokens = {*end_of_text};
+  const std::vector<std::int32_t> begin_tokens = configured_tokens(config, "bos_token_id");
+  result.begin_token = begin_tokens.empty() ? end_of_text : begin_tokens.front();
+  result.model = load_model(source, log, torch::TensorOptions(type));
+  return result;
+}
+
+torch::ScalarType weight_type_by_name(const std::string& name) {
+  if (name == "fp32") return torch::kFloat32;
+  if (name == "bf16") return torch::kBFloat16;
+  throw UsageError(fmt::format("--weights: expected fp32 or bf16, got '{}'", name));
+}
+
+std::string weight_type_name(torch::ScalarType type) {
+  return type == torch::kBFloat16 ? "bf16" : "fp32";
+}
+
+}  // namespace crope::model

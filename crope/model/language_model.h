@@ -1,0 +1,48 @@
+// A model with everything that a program needs to use it on text: tokenizer, begin and end tokens, window.
+// Every command and the server load models here.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crope/base/log.h"
+#include "crope/model/transformer.h"
+#include "crope/text/tokenizer.h"
+
+namespace crope::model {
+
+struct LanguageModel {
+  Transformer model;
+  std::optional<text::Tokenizer> tokenizer;
+  std::vector<std::int32_t> end_tokens;     // each of them ends a text; the first is the one that is named
+  std::optional<std::int32_t> begin_token;  // stands before a text
+  std::filesystem::path dir;                // as the caller named it: a model or a run directory
+
+  // Null if there is no tokenizer.
+  const text::Tokenizer* tokenizer_or_null() const { return tokenizer ? &*tokenizer : nullptr; }
+
+  // Throws UsageError if there is no tokenizer.
+  const text::Tokenizer& require_tokenizer() const;
+
+  // The ids of a text. Throws UsageError, starting with `origin`, if it is not UTF-8 or there is no tokenizer.
+  std::vector<std::int32_t> encode(std::string_view text, std::string_view origin) const;
+
+  // The longest sequence.
+  std::int64_t window() const { return model.config.max_seq_len; }
+};
+
+// Loads a model directory, or the newest checkpoint of a run directory, with the weights in `type`. config.json names
+// the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both.
+// Throws Error if a file is damaged, or if the tokenizer has more tokens than the model.
+LanguageModel load_language_model(const std::filesystem::path& dir, Log& log,
+                                  torch::ScalarType type = torch::kFloat32);
+
+// The weight type that a flag names: fp32 or bf16. Throws UsageError for another name.
+torch::ScalarType weight_type_by_name(const std::string& name);
+std::string weight_type_name(torch::ScalarType type);
+
+}  // namespace crope::model
