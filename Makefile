@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build everything test test-parity test-all test-asan test-tsan quickstart results bench format install clean
+.PHONY: help setup build everything test test-parity test-all test-asan test-tsan quickstart results bench format check-format install clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -53,9 +53,13 @@ bench: everything  ## a training step beside PyTorch's, at paper size and a smal
 	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py --size small --parts tied,eager,compile,optimizer
 	@build/release/bench/ops_bench --benchmark_repetitions=7 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
 
-format:  ## clang-format every source
-	@command -v clang-format >/dev/null || { echo "clang-format is missing: install it with your package manager" >&2; exit 1; }
-	@git ls-files '*.h' '*.cc' | xargs clang-format -i
+CLANG_FORMAT = $(or $(CROPE_DEPS),.deps)/venv/bin/clang-format
+
+format: setup  ## format every source with the pinned clang-format
+	@git ls-files '*.h' '*.cc' | xargs $(CLANG_FORMAT) -i
+
+check-format: setup  ## fail if a source is not formatted
+	@git ls-files '*.h' '*.cc' | xargs $(CLANG_FORMAT) --dry-run -Werror
 
 install: build  ## install the program (PREFIX=/usr/local)
 	@cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))

@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "crope/base/json.h"
+#include "crope/base/statistics.h"
+#include "crope/base/stopwatch.h"
 #include "crope/base/threads.h"
 #include "crope/infer/decoder.h"
 #include "crope/model/cost.h"
@@ -27,12 +27,6 @@
 namespace {
 
 using namespace crope;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 struct Settings {
   int rounds = 5;
@@ -121,11 +115,6 @@ double prefill(const Case& c, std::int64_t length) {
            const std::vector<std::int64_t> rows = {length - 1};
            c.decoder->logits(rows);
          });
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/generation_flags.h"
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
+#include "crope/infer/chat_template.h"
 
 namespace crope::cli {
 namespace {
@@ -27,18 +28,13 @@ void write_out(std::string_view text) {
   std::fflush(stdout);
 }
 
-// The conversation as the model reads it. The template is plain text, so that a model that was trained on nothing but
-// text can follow it:
-//
-//   <system text>\n
-//   User: <message>\nAssistant:<answer>\n
-//
-// Each turn is encoded on its own, so that the ids of a conversation begin with those of its earlier turns.
+// The conversation as the model reads it (infer/chat_template.h). Each turn is encoded on its own, so that the ids of a
+// conversation begin with those of its earlier turns.
 class Conversation {
  public:
   Conversation(const model::LanguageModel& model, const ChatFlags& flags) : model_(model) {
     if (flags.generation.add_bos && model.begin_token) opening_.push_back(*model.begin_token);
-    if (!flags.system.empty()) append(opening_, flags.system + "\n", "--system");
+    if (!flags.system.empty()) append(opening_, infer::chat_turn({infer::Role::system, flags.system}), "--system");
   }
 
   void reset() { turns_.clear(); }
@@ -47,7 +43,7 @@ class Conversation {
   // tokens for the answer, has no place for them; `dropped` says how many.
   std::vector<std::int32_t> ask(const std::string& message, std::int64_t reserve, std::size_t& dropped) {
     turns_.emplace_back();
-    append(turns_.back(), "User: " + message + "\nAssistant:", "the message");
+    append(turns_.back(), infer::chat_text({{infer::Role::user, message}}), "the message");
     const std::int64_t room = model_.window() - std::min(reserve, model_.window() / 2);
     dropped = 0;
     while (turns_.size() > 1 && size() > room) {
@@ -91,18 +87,12 @@ std::string answer(infer::Engine& engine, const model::LanguageModel& model, inf
   std::string text;
   try {
     infer::generate(engine, &*model.tokenizer, std::span(&request, 1), {},
-                    {.on_token =
-                         [&](std::size_t, std::int32_t, std::string_view piece) {
-                           if (interrupt_requested()) throw AnswerInterrupted{};
-                           // The space after "Assistant:" belongs to the template's next word.
-                           write_out(text.empty() && piece.starts_with(' ') ? piece.substr(1) : piece);
-                           text += piece;
-                         },
-                     .on_done =
-                         [&](std::size_t, const infer::Generation& result) {
-                           write_out(std::string_view(result.text).substr(text.size()));
-                           text = result.text;
-                         }});
+                    {.on_token = [&](std::size_t, std::int32_t, std::string_view piece) {
+                      if (interrupt_requested()) throw AnswerInterrupted{};
+                      // The space after "Assistant:" belongs to the template's next word.
+                      write_out(text.empty() && piece.starts_with(' ') ? piece.substr(1) : piece);
+                      text += piece;
+                    }});
   } catch (const AnswerInterrupted&) {
     write_out(" [stopped]");
   }
@@ -119,7 +109,7 @@ void run(const ChatFlags& flags) {
   Conversation conversation(model, flags);
   infer::GenerationRequest request{
       .max_tokens = flags.generation.max_tokens, .sampling = sampling, .stop = flags.generation.stop};
-  request.stop.push_back("\nUser:");
+  request.stop.emplace_back(infer::kChatStop);
   if (!flags.generation.ignore_eos) request.end_tokens = model.end_tokens;
 
   const bool is_terminal = ::isatty(STDIN_FILENO) != 0;

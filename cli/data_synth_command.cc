@@ -7,13 +7,13 @@
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
-#include "crope/data/synthetic_world.h"
+#include "crope/world/synthetic_world.h"
 
 namespace crope::cli {
 namespace {
 
 struct SynthFlags {
-  data::WorldOptions world;
+  world::WorldOptions world;
   std::int64_t seed = 1;
   std::string out;
   bool json = false;
@@ -24,7 +24,7 @@ void run(SynthFlags flags) {
   flags.world.seed = static_cast<std::uint64_t>(flags.seed);
   Log log(stderr);
   const InterruptScope interrupts;
-  const Json summary = data::write_synthetic_world(flags.world, flags.out, log);
+  const Json summary = world::write_synthetic_world(flags.world, flags.out, log);
   if (flags.json) {
     fmt::print("{}\n", summary.dump());
     return;
@@ -37,7 +37,7 @@ void run(SynthFlags flags) {
 
 void declare_data_synth(Flags& flags) {
   const auto values = std::make_shared<SynthFlags>();
-  data::BenchmarkSizes& sizes = values->world.benchmarks;
+  world::BenchmarkSizes& sizes = values->world.benchmarks;
   flags.option("--documents", values->world.documents, "Training documents");
   flags.option("--seed", values->seed, "The same seed gives the same bytes on every machine");
   flags.option("--out", values->out, "Folder to make; it must not exist");

@@ -51,6 +51,13 @@ void Flags::option(const std::string& name, bool& value, const std::string& help
   app_.add_flag(name, value, help);
 }
 
+void Flags::word_option(const std::string& name, const std::string& otherwise, const std::string& help,
+                        std::function<void(const std::string&)> take) {
+  app_.add_option_function<std::string>(name, std::move(take), help)
+      ->default_str(otherwise)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
 void Flags::require(const std::string& name) {
   app_.get_option(name)->required();
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "crope/base/choice.h"
+
 namespace CLI {
 class App;
 }
@@ -33,6 +35,13 @@ class Flags {
   void option(const std::string& name, double& value, const std::string& help);
   void option(const std::string& name, bool& value, const std::string& help);  // present or absent, no value
 
+  // One of a few words.
+  template <typename E>
+  void option(const std::string& name, Choice<E>& value, const std::string& help) {
+    word_option(name, std::string(value.name()), help,
+                [&value, name](const std::string& word) { value = Choice<E>::by_name(word, name); });
+  }
+
   void require(const std::string& name);
 
   // Exactly one of these must be given.
@@ -48,6 +57,9 @@ class Flags {
   Flags command(const std::string& name, const std::string& summary, const std::string& example);
 
  private:
+  void word_option(const std::string& name, const std::string& otherwise, const std::string& help,
+                   std::function<void(const std::string&)> take);
+
   CLI::App& app_;
 };
 

@@ -128,14 +128,8 @@ void run(const GenerateFlags& flags) {
                            if (flags.echo && shown == 0) write_text(prompt.text);
                            write_text(tokenizer == nullptr ? fmt::format("{} ", id) : std::string(text));
                            shown += text.size() + 1;
-                           if (tokenizer != nullptr) results[0].text += text;
                          },
-                     .on_done =
-                         [&](std::size_t index, const infer::Generation& result) {
-                           // What was held back until the end was known.
-                           if (streams) write_text(std::string_view(result.text).substr(results[0].text.size()));
-                           results[index] = result;
-                         }});
+                     .on_done = [&](std::size_t index, const infer::Generation& result) { results[index] = result; }});
   }
   if (flags.json) {
     fmt::print("{}\n", result_json(prompt, results, engine.statistics()).dump());

@@ -1,7 +1,6 @@
 // crope tokenizer: train or import a vocabulary, encode and decode text.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "crope/base/file.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/json.h"
+#include "crope/base/stopwatch.h"
 #include "crope/data/tokenizer_training.h"
 #include "crope/text/gpt2_files.h"
 #include "crope/text/tokenizer_json.h"
@@ -50,14 +50,13 @@ void print_result(Json first, const std::string& out, const text::Vocabulary& vo
 void train(TokenizerTrainFlags flags) {
   Log log(stderr);
   const InterruptScope interrupts;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   flags.options.format = data::parse_source_format(flags.format);
   const data::TrainedTokenizer trained = data::train_tokenizer(flags.options, flags.out, log);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   print_result({{"documents", trained.counts.documents},
                 {"bytes", trained.counts.bytes},
                 {"distinct_words", trained.distinct_words},
-                {"seconds", std::round(elapsed.count() * 1000) / 1000}},
+                {"seconds", std::round(watch.seconds() * 1000) / 1000}},
                flags.out, trained.vocabulary, flags.json);
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <iostream>
@@ -19,6 +18,8 @@
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/base/progress.h"
+#include "crope/base/statistics.h"
+#include "crope/base/stopwatch.h"
 #include "crope/base/threads.h"
 #include "crope/formats/json_line.h"
 #include "crope/text/tokenizer.h"
@@ -29,20 +30,11 @@ namespace {
 // Lines of this many bytes are encoded together, which is enough work for several threads.
 constexpr std::size_t kBatchBytes = std::size_t{8} << 20;
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 // The processor time of all threads of this process.
 double processor_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 std::string read_standard_input() {
@@ -132,7 +124,7 @@ void measure(const EncodeFlags& flags) {
   std::size_t tokens = 0;
   for (int pass = 0; pass < flags.bench; ++pass) {
     const text::Tokenizer tokenizer = text::Tokenizer::load(flags.tokenizer);
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const double processor_start = processor_seconds();
     std::vector<std::vector<std::int32_t>> results;
     if (flags.jsonl.empty()) {
@@ -140,7 +132,7 @@ void measure(const EncodeFlags& flags) {
     } else {
       results = tokenizer.encode_batch(views, threads);
     }
-    times.push_back(seconds_since(start));
+    times.push_back(watch.seconds());
     processor_times.push_back(processor_seconds() - processor_start);
     tokens = 0;
     for (const auto& ids : results) tokens += ids.size();

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "cli/command.h"
@@ -15,6 +14,7 @@
 #include "crope/base/log.h"
 #include "crope/base/memory.h"
 #include "crope/base/progress.h"
+#include "crope/base/stopwatch.h"
 #include "crope/train/dry_run.h"
 #include "crope/train/trainer.h"
 
@@ -103,10 +103,9 @@ train::TrainSummary train_and_profile(const train::TrainJob& job, Log& log, cons
   if (!wanted) return train::train(job, log, group);
   ops::Profile profile;
   const ops::ProfileScope scope(profile);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   train::TrainSummary summary = train::train(job, log, group);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  log.info("where the time went:\n" + profile_table(profile.rows(), seconds, /*peak=*/0));
+  log.info("where the time went:\n" + profile_table(profile.rows(), watch.seconds(), /*peak=*/0));
   return summary;
 }
 

@@ -12,6 +12,9 @@ add_library(crope_flags INTERFACE)
 target_compile_features(crope_flags INTERFACE cxx_std_20)
 target_include_directories(crope_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(crope_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers -Werror=return-type)
+if(CROPE_WARNINGS_ARE_ERRORS)
+  target_compile_options(crope_flags INTERFACE -Werror)
+endif()
 if(CROPE_SANITIZE)
   # vptr needs type information that LibTorch does not export.
   target_compile_options(crope_flags INTERFACE

@@ -14,6 +14,7 @@ cd "$(dirname "$0")/.."
 readonly deps="${CROPE_DEPS:-.deps}"
 readonly torch_version=2.13.0
 readonly pyarrow_version=26.0.1
+readonly clang_format_version=14.0.6
 readonly system_packages=(
   g++ cmake ninja-build python3-venv
   nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libhwy-dev libgloo-dev libgtest-dev libbenchmark-dev gnuplot-nox
@@ -54,7 +55,7 @@ has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2[.+]*dist-i
 # install_wheel NAME VERSION [OTHER...]
 install_wheel() {
   if has_wheel "$1" "$2"; then return 0; fi
-  say "installing $1 $2 into $deps/venv (a large wheel)"
+  say "installing $1 $2 into $deps/venv"
   [ -x "$deps/venv/bin/pip" ] || python3 -m venv "$deps/venv"
   "$deps/venv/bin/pip" install --quiet --disable-pip-version-check "$1==$2" "${@:3}"
 }
@@ -62,6 +63,7 @@ install_wheel() {
 install_wheels() {
   [ -n "${TORCH_ROOT:-}" ] || install_wheel torch "$torch_version" numpy
   [ -n "${ARROW_ROOT:-}" ] || install_wheel pyarrow "$pyarrow_version"
+  install_wheel clang_format "$clang_format_version"
 }
 
 # The real packages that the tests in tests/parity compare with.

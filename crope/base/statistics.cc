@@ -53,6 +53,11 @@ SampleSummary summarize(std::span<const double> values) {
   return summary;
 }
 
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
 double student_t_quantile(double probability, double degrees) {
   return quantile(boost::math::students_t(degrees), probability);
 }

@@ -18,6 +18,10 @@ struct SampleSummary {
 // REQUIRES: at least one value.
 SampleSummary summarize(std::span<const double> values);
 
+// The middle of the sorted values; the mean of the two in the middle if their number is even.
+// REQUIRES: at least one value.
+double median(std::vector<double> values);
+
 struct Interval {
   double low = 0;
   double high = 0;

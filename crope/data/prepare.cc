@@ -15,6 +15,7 @@
 #include "crope/base/interrupt.h"
 #include "crope/base/progress.h"
 #include "crope/base/random.h"
+#include "crope/base/stopwatch.h"
 #include "crope/base/threads.h"
 #include "crope/data/ordered_workers.h"
 #include "crope/data/shard_set.h"
@@ -262,7 +263,7 @@ bool goes_to_validation(std::string_view text, double val_fraction) {
 
 PrepareResult prepare(const PrepareOptions& options, Log& log) {
   check_options(options);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const text::Tokenizer tokenizer = text::Tokenizer::load(options.tokenizer);
   if (!tokenizer.end_of_text()) {
     throw Error(fmt::format("{}: the tokenizer has no <|endoftext|> token, which starts each document",
@@ -297,7 +298,7 @@ PrepareResult prepare(const PrepareOptions& options, Log& log) {
              read_file(is_folder ? options.tokenizer / text::kTokenizerFile : options.tokenizer));
   write_json(folder.working_path() / kDatasetFile, to_json(result.info));
   folder.commit();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

@@ -20,19 +20,9 @@ void check_same(const char* what, const std::string& expected, const std::string
 
 }  // namespace
 
-RowOrder parse_row_order(const std::string& name) {
-  if (name == "sequential") return RowOrder::sequential;
-  if (name == "shuffled") return RowOrder::shuffled;
-  throw UsageError(fmt::format("order of rows '{}': expected sequential or shuffled", name));
-}
-
-std::string row_order_name(RowOrder order) {
-  return order == RowOrder::sequential ? "sequential" : "shuffled";
-}
-
 Json to_json(const LoaderState& state) {
   return {{"position", state.position},
-          {"order", row_order_name(state.order)},
+          {"order", Choice(state.order)},
           {"seed", state.seed},
           {"corpus_tokens", state.corpus_tokens},
           {"seq_len", static_cast<std::uint64_t>(state.seq_len)}};
@@ -41,7 +31,7 @@ Json to_json(const LoaderState& state) {
 LoaderState loader_state_from_json(const Json& json, const std::string& origin) {
   const JsonFields fields(json, origin);
   return {.position = fields.get<std::uint64_t>("position"),
-          .order = parse_row_order(fields.get<std::string>("order")),
+          .order = setting_value<Choice<RowOrder>>(fields.at("order"), "order", origin),
           .seed = fields.get<std::uint64_t>("seed"),
           .corpus_tokens = fields.get<std::uint64_t>("corpus_tokens"),
           .seq_len = fields.get<std::int64_t>("seq_len")};
@@ -103,7 +93,7 @@ LoaderState TokenLoader::state() const {
 void TokenLoader::restore(const LoaderState& state) {
   check_same("a corpus of tokens", std::to_string(rows_->tokens()), std::to_string(state.corpus_tokens));
   check_same("sequence length", std::to_string(rows_->seq_len()), std::to_string(state.seq_len));
-  check_same("order", row_order_name(options_.order), row_order_name(state.order));
+  check_same("order", std::string(Choice(options_.order).name()), std::string(Choice(state.order).name()));
   if (options_.order == RowOrder::shuffled) {
     check_same("seed", std::to_string(options_.seed), std::to_string(state.seed));
   }

@@ -7,16 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "crope/base/json.h"
+#include "crope/base/choice.h"
 #include "crope/data/token_rows.h"
 
 namespace crope::data {
 
 enum class RowOrder { sequential, shuffled };
 
-// "sequential" or "shuffled". Throws UsageError on anything else.
-RowOrder parse_row_order(const std::string& name);
-std::string row_order_name(RowOrder order);
+}  // namespace crope::data
+
+template <>
+struct crope::ChoiceNames<crope::data::RowOrder> {
+  using Kind = data::RowOrder;
+  static constexpr auto kNames = choice_names<Kind>({{Kind::sequential, "sequential"}, {Kind::shuffled, "shuffled"}});
+};
+
+namespace crope::data {
 
 struct LoaderOptions {
   std::int64_t batch_rows = 1;  // of one step, over all ranks

@@ -28,7 +28,7 @@ std::string hint_of(const std::string& failure) {
 
 }  // namespace
 
-void together(ProcessGroup& group, const std::function<void()>& work) {
+void run_on_all_ranks(ProcessGroup& group, const std::function<void()>& work) {
   if (group.size() == 1) return work();
   std::string failure;
   std::exception_ptr mine;

@@ -13,7 +13,7 @@ namespace crope::dist {
 
 // Does `work` on this rank and waits for the others. Where it fails it throws what it threw; everywhere else it then
 // throws Error with the number of the rank that failed and its message.
-void together(ProcessGroup& group, const std::function<void()>& work);
+void run_on_all_ranks(ProcessGroup& group, const std::function<void()>& work);
 
 // Whether `work` did not throw Error on any rank. Otherwise `message` is that of the first rank that did.
 bool all_succeed(ProcessGroup& group, const std::function<void()>& work, std::string& message);

@@ -85,7 +85,8 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
                              .journal = out / kJournalName,
                              .model_name = model_fingerprint(dir)};
   std::vector<std::vector<Response>> responses;
-  dist::together(*group, [&] { responses = run_tasks(model, tokenizer, own_items(list.tasks, *group), runner, log); });
+  dist::run_on_all_ranks(*group,
+                         [&] { responses = run_tasks(model, tokenizer, own_items(list.tasks, *group), runner, log); });
   responses = gather_responses(list.tasks, responses, *group);
   if (!group->is_first()) return nullptr;
   std::vector<TaskOutcome> outcomes;

@@ -9,21 +9,11 @@
 
 namespace crope::infer {
 
-TokenTextStream::TokenTextStream(const text::Tokenizer* tokenizer, std::vector<std::string> stop)
-    : tokenizer_(tokenizer), stream_(std::move(stop)) {}
-
-std::string TokenTextStream::push(std::int32_t id) {
-  if (tokenizer_ == nullptr || id >= tokenizer_->vocab_size()) return {};
-  const auto& special = tokenizer_->vocabulary().special_tokens;
-  if (std::any_of(special.begin(), special.end(), [&](const auto& token) { return token.id == id; })) return {};
-  return stream_.push(tokenizer_->token_bytes(id));
-}
-
 namespace {
 
 struct Running {
   std::size_t index;
-  TokenTextStream stream;
+  TokenText text;
   Generation result;
 };
 
@@ -38,21 +28,16 @@ void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const 
   std::size_t next = 0;
   const auto admit_next = [&] {
     const GenerationRequest& request = requests[next];
-    if (tokenizer == nullptr && !request.stop.empty()) {
-      throw UsageError("stop strings need a tokenizer", "put a tokenizer.json beside the model");
-    }
-    TokenTextStream stream(tokenizer, request.stop);
+    TokenText text(tokenizer, request.stop);
     const std::int64_t number = engine.admit({.prompt = request.prompt,
                                               .max_tokens = request.max_tokens,
                                               .sampling = request.sampling,
                                               .end_tokens = request.end_tokens});
-    running.emplace(number, Running{next++, std::move(stream), {}});
+    running.emplace(number, Running{next++, std::move(text), {}});
   };
   const auto end = [&](std::map<std::int64_t, Running>::iterator place, FinishReason finish) {
     Running& done = place->second;
-    done.stream.finish();
-    if (done.stream.stopped()) finish = FinishReason::stop;
-    done.result.text = done.stream.text();
+    done.result.text = done.text.text();
     done.result.finish = finish;
     if (callbacks.on_done) callbacks.on_done(done.index, done.result);
     running.erase(place);
@@ -74,12 +59,13 @@ void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const 
       if (place == running.end()) return;
       Running& sequence = place->second;
       sequence.result.ids.push_back(event.id);
-      const std::string text = event.finish == FinishReason::end_token ? "" : sequence.stream.push(event.id);
-      if (callbacks.on_token) callbacks.on_token(sequence.index, event.id, text);
-      if (sequence.stream.stopped()) {
+      const TokenText::Piece piece = sequence.text.take(event);
+      if (callbacks.on_token) callbacks.on_token(sequence.index, event.id, piece.text);
+      if (piece.finish == FinishReason::none) return;
+      if (event.finish == FinishReason::none) {
         stopped.push_back(event.sequence);
-      } else if (event.finish != FinishReason::none) {
-        end(place, event.finish);
+      } else {
+        end(place, piece.finish);
       }
     });
     for (const std::int64_t number : stopped) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "crope/infer/engine.h"
-#include "crope/infer/text_stream.h"
+#include "crope/infer/token_text.h"
 #include "crope/text/tokenizer.h"
 
 namespace crope::infer {
@@ -32,7 +32,7 @@ struct Generation {
 struct GenerationCallbacks {
   // A new token of a request, with the text that became certain by it: whole characters, possibly none.
   std::function<void(std::size_t index, std::int32_t id, std::string_view text)> on_token = {};
-  // A request is done. Its text may end with more than on_token was told.
+  // A request is done. Its text is what on_token was told.
   std::function<void(std::size_t index, const Generation& generation)> on_done = {};
 };
 
@@ -52,20 +52,5 @@ void generate(const model::Transformer& model, const text::Tokenizer* tokenizer,
 // The same on an engine that stays: what earlier calls computed is shared. REQUIRES: the engine is idle.
 void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const GenerationRequest> requests,
               const GenerationOptions& options, const GenerationCallbacks& callbacks);
-
-// The text of tokens as they come: TextStream behind a tokenizer, without special tokens.
-class TokenTextStream {
- public:
-  TokenTextStream(const text::Tokenizer* tokenizer, std::vector<std::string> stop);
-
-  std::string push(std::int32_t id);
-  std::string finish() { return stream_.finish(); }
-  bool stopped() const { return stream_.stopped(); }
-  const std::string& text() const { return stream_.text(); }
-
- private:
-  const text::Tokenizer* tokenizer_;
-  TextStream stream_;
-};
 
 }  // namespace crope::infer

@@ -30,7 +30,7 @@ Tensor DenseTensors::read(const std::string& name) const {
   const auto fp32 = [&](const std::string& full) { return model::view_tensor(file_, full).to(torch::kFloat32); };
   if (name.ends_with("norm")) {
     const std::int64_t width = is_qk_norm(name) ? config_.qk_width() : config_.d_model;
-    if (is_qk_norm(name) && config_.qk_gain == "none") return at::ones({width});
+    if (is_qk_norm(name) && config_.qk_gain == model::Gain::none) return at::ones({width});
     return model::expand_adjacent_gain(fp32(name + ".weight"), width);
   }
   if (file_.find(name + ".weight") != nullptr) return fp32(name + ".weight");

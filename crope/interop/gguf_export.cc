@@ -66,7 +66,7 @@ std::vector<GgufTensorSource> gguf_sources(const model::ModelConfig& config, con
   std::vector<GgufTensorSource> sources;
   std::string odd;
   model::ModelConfig with_gains = config;
-  with_gains.qk_gain = with_gains.norm_gain = "free";
+  with_gains.qk_gain = with_gains.norm_gain = model::Gain::free;
   for (const model::ParameterSpec& spec : model::parameter_specs(with_gains)) {
     if (spec.role == model::Role::pair_b) continue;  // part of the tensor before it
     const HfPlace place = hf_place(spec.name);

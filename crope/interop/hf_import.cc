@@ -89,7 +89,7 @@ class Importer {
       files_.release(theirs);
       ++i;  // pair_b follows pair_a
     }
-    if (config_.qk_norm && config_.qk_gain == "none") check_ones();
+    if (config_.qk_norm && config_.qk_gain == model::Gain::none) check_ones();
     check_nothing_is_left();
     return model::make_transformer(config_, values);
   }

@@ -59,7 +59,7 @@ ResidualOrder pair_for(const std::vector<Tensor>& matrices) {
 model::Transformer reorder_residual(const model::Transformer& model, const ResidualOrder& order) {
   const Tensor index = at::tensor(order, torch::kInt64);
   model::ModelConfig config = model.config;
-  config.norm_gain = "free";  // a gain shared by a pair is not shared by the new ones
+  config.norm_gain = model::Gain::free;  // a gain shared by a pair is not shared by the new ones
   std::vector<Tensor> values;
   for (const model::Parameter& parameter : model.parameters) {
     const int dimension = residual_dimension(parameter.spec.name);

@@ -1,15 +1,11 @@
 #include "crope/model/config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "crope/base/error.h"
-#include "crope/base/json_fields.h"
-#include "crope/base/nearest_name.h"
 
 namespace crope::model {
 namespace {
@@ -29,13 +25,6 @@ void check_field(std::string_view name, std::int64_t value) {
   }
 }
 
-void check_choice(std::string_view name, const std::string& value, const std::vector<std::string>& choices) {
-  for (const std::string& choice : choices) {
-    if (value == choice) return;
-  }
-  fail(fmt::format("{} = '{}', expected {}", name, value, fmt::join(choices, " or ")), suggest(value, choices));
-}
-
 void check_field(std::string_view name, double value) {
   if (!std::isfinite(value) || value <= 0) fail(fmt::format("{} = {}, expected a positive number", name, value));
 }
@@ -51,7 +40,7 @@ template <typename T>
 void read_optional(Json& json, const char* name, T* value, std::string_view origin) {
   const auto field = json.find(name);
   if (field == json.end()) return;
-  *value = json_value<T>(*field, name, origin);
+  *value = setting_value<T>(*field, name, origin);
   json.erase(name);
 }
 
@@ -59,10 +48,9 @@ void read_optional(Json& json, const char* name, T* value, std::string_view orig
 
 void validate(const ModelConfig& config) {
   visit_required_fields(config, [](const char* name, const auto& value, const char*) { check_field(name, value); });
-  check_choice("qk_gain", config.qk_gain, {"free", "pair", "none"});
-  check_choice("norm_gain", config.norm_gain, {"free", "pair"});
-  if (!config.qk_norm && config.qk_gain != "free") {
-    fail(fmt::format("qk_gain = '{}' in a model without QK-norm", config.qk_gain), "set qk_norm to true");
+  if (config.norm_gain == Gain::none) fail("norm_gain = none, expected free or pair");
+  if (!config.qk_norm && config.qk_gain != Gain::free) {
+    fail(fmt::format("qk_gain = {} in a model without QK-norm", config.qk_gain.name()), "set qk_norm to true");
   }
   if (config.num_layers > kMostLayers) {
     fail(fmt::format("num_layers = {}, expected a number from 1 to {}", config.num_layers, kMostLayers));

@@ -5,8 +5,25 @@
 #include <string>
 #include <string_view>
 
-#include "crope/base/json.h"
+#include "crope/base/choice.h"
 #include "crope/model/variant.h"
+
+namespace crope::model {
+
+// The learnable gains of a norm.
+enum class Gain {
+  free,  // one per coordinate
+  pair,  // one per complex pair
+  none,
+};
+
+}  // namespace crope::model
+
+template <>
+struct crope::ChoiceNames<crope::model::Gain> {
+  using Kind = model::Gain;
+  static constexpr auto kNames = choice_names<Kind>({{Kind::free, "free"}, {Kind::pair, "pair"}, {Kind::none, "none"}});
+};
 
 namespace crope::model {
 
@@ -24,9 +41,9 @@ struct ModelConfig {
   Variant variant = Variant::rope;
 
   // What the paper leaves open; in config.json only where it differs from these (docs/mathematics.md, section 8).
-  std::int64_t head_dim = 0;       // width of a full head; 0 is d_model / num_heads
-  std::string qk_gain = "free";    // gains of QK-norm: free (one per coordinate), pair (one per complex pair), none
-  std::string norm_gain = "free";  // gains of the other norms: free or pair
+  std::int64_t head_dim = 0;            // width of a full head; 0 is d_model / num_heads
+  Choice<Gain> qk_gain = Gain::free;    // gains of QK-norm
+  Choice<Gain> norm_gain = Gain::free;  // gains of the other norms: free or pair
 
   // What imported models may have and the paper's do not; in config.json only where they differ from these.
   bool qk_norm = true;         // false: queries and keys are not normalised

@@ -29,11 +29,9 @@ void append_matrix(std::vector<ParameterSpec>& specs, const std::string& prefix,
   }
 }
 
-// `kind` is a ModelConfig's qk_gain or norm_gain.
-void append_gain(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t width,
-                 const std::string& kind) {
-  if (kind == "free") specs.push_back({name + ".weight", {width}, Component::norm, Role::gain, {0}});
-  if (kind == "pair") specs.push_back({name + ".weight", {width / 2}, Component::norm, Role::gain, {}});
+void append_gain(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t width, Gain gain) {
+  if (gain == Gain::free) specs.push_back({name + ".weight", {width}, Component::norm, Role::gain, {0}});
+  if (gain == Gain::pair) specs.push_back({name + ".weight", {width / 2}, Component::norm, Role::gain, {}});
 }
 
 void append_block(std::vector<ParameterSpec>& specs, const ModelConfig& config, std::int64_t layer) {

@@ -43,7 +43,7 @@ Block read_block(ParameterReader& reader, const ModelConfig& config, const Tenso
   Block block;
   block.attention_norm = reader.take("attention_norm.weight");
   block.attention.qkv = {reader.take_projection("q"), reader.take_projection("k"), reader.take_projection("v")};
-  if (config.qk_norm && config.qk_gain != "none") {
+  if (config.qk_norm && config.qk_gain != Gain::none) {
     block.attention.q_norm = reader.take("q_norm.weight");
     block.attention.k_norm = reader.take("k_norm.weight");
   } else if (config.qk_norm) {

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "crope/base/choice.h"
 #include "crope/ops/newton_schulz.h"
 #include "crope/ops/newton_schulz_fused.h"
 
@@ -16,6 +17,17 @@ enum class LrAdjustment {
   original,         // sqrt(max(1, R/C))
   match_rms_adamw,  // 0.2 sqrt(max(R, C)): updates as large as AdamW's, so that its learning rates carry over
 };
+
+}  // namespace crope::optim
+
+template <>
+struct crope::ChoiceNames<crope::optim::LrAdjustment> {
+  using Kind = optim::LrAdjustment;
+  static constexpr auto kNames =
+      choice_names<Kind>({{Kind::match_rms_adamw, "match_rms_adamw"}, {Kind::original, "original"}});
+};
+
+namespace crope::optim {
 
 struct MuonOptions {
   double momentum = 0.95;

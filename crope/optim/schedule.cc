@@ -3,39 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "crope/base/error.h"
-#include "crope/base/nearest_name.h"
 
 namespace crope::optim {
-namespace {
-
-constexpr std::array<std::pair<ScheduleKind, std::string_view>, 3> kNames = {{
-    {ScheduleKind::cosine, "cosine"},
-    {ScheduleKind::constant, "constant"},
-    {ScheduleKind::warmup_stable_decay, "wsd"},
-}};
-
-}  // namespace
-
-ScheduleKind schedule_by_name(std::string_view name) {
-  std::vector<std::string> names;
-  for (const auto& [kind, each] : kNames) {
-    if (each == name) return kind;
-    names.emplace_back(each);
-  }
-  throw UsageError(fmt::format("unknown schedule '{}'", name), suggest(name, names));
-}
-
-std::string_view schedule_name(ScheduleKind kind) {
-  return kNames[static_cast<std::size_t>(kind)].second;
-}
 
 void validate(const Schedule& schedule) {
   if (!(schedule.lr > 0 && std::isfinite(schedule.lr))) {

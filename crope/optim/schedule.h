@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+
+#include "crope/base/choice.h"
 
 namespace crope::optim {
 
@@ -12,9 +13,16 @@ enum class ScheduleKind {
   warmup_stable_decay  // linear warm-up, lr, then linearly to min_lr over the last decay_share of the steps
 };
 
-// "cosine", "constant", "wsd". Throws UsageError with the nearest name otherwise.
-ScheduleKind schedule_by_name(std::string_view name);
-std::string_view schedule_name(ScheduleKind kind);
+}  // namespace crope::optim
+
+template <>
+struct crope::ChoiceNames<crope::optim::ScheduleKind> {
+  using Kind = optim::ScheduleKind;
+  static constexpr auto kNames =
+      choice_names<Kind>({{Kind::cosine, "cosine"}, {Kind::constant, "constant"}, {Kind::warmup_stable_decay, "wsd"}});
+};
+
+namespace crope::optim {
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;

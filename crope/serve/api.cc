@@ -8,9 +8,9 @@
 #include <random>
 #include <span>
 
+#include "crope/infer/chat_template.h"
 #include "crope/serve/api_error.h"
 #include "crope/serve/attention_view.h"
-#include "crope/serve/chat_template.h"
 #include "crope/serve/model_card.h"
 #include "crope/serve/openapi.h"
 #include "crope/serve/web_page.h"
@@ -167,23 +167,22 @@ HttpResponse Api::models(const HttpRequest&) {
 
 HttpResponse Api::tokenizer_info(const HttpRequest&) {
   if (tokenizer() == nullptr) throw ApiError(404, "this model has no tokenizer");
-  const auto name = [&](std::optional<std::int32_t> id) {
-    return id && *id < tokenizer()->vocab_size() ? Json(tokenizer()->token_bytes(*id)) : Json();
+  const auto name = [&](std::int32_t id) {
+    return id >= 0 && id < tokenizer()->vocab_size() ? Json(tokenizer()->token_bytes(id)) : Json();
   };
-  const auto end_token = model_.end_tokens.empty() ? std::nullopt : std::optional(model_.end_tokens.front());
+  const std::int32_t end_token = model_.end_tokens.empty() ? -1 : model_.end_tokens.front();
   return json_response({{"tokenizer_class", "ByteLevelBPE"},
                         {"vocab_size", tokenizer()->vocab_size()},
                         {"model_max_length", model_.window()},
                         {"eos_token", name(end_token)},
-                        {"bos_token", name(model_.begin_token)},
+                        {"bos_token", name(model_.begin_token.value_or(-1))},
                         {"pad_token", name(end_token)},
-                        {"chat_template", kJinjaChatTemplate}});
+                        {"chat_template", infer::kJinjaChatTemplate}});
 }
 
 HttpResponse Api::tokenize(const HttpRequest& request) {
   const std::vector<std::int32_t> ids = tokenize_request(parse_body(request.body), request_context());
-  return json_response(
-      {{"tokens", ids}, {"count", ids.size()}, {"max_model_len", model_.window()}});
+  return json_response({{"tokens", ids}, {"count", ids.size()}, {"max_model_len", model_.window()}});
 }
 
 HttpResponse Api::detokenize(const HttpRequest& request) {
@@ -192,10 +191,11 @@ HttpResponse Api::detokenize(const HttpRequest& request) {
 }
 
 HttpResponse Api::model_info(const HttpRequest&) {
-  Json card = model_card(model_.model.config, {.name = options_.name,
-                                               .precision = model::weight_type_name(model_.model.parameters.front().value.scalar_type()),
-                                               .has_tokenizer = tokenizer() != nullptr,
-                                               .is_run = run_.is_run()});
+  Json card = model_card(model_.model.config,
+                         {.name = options_.name,
+                          .precision = model::weight_type_name(model_.model.parameters.front().value.scalar_type()),
+                          .has_tokenizer = tokenizer() != nullptr,
+                          .is_run = run_.is_run()});
   const CompletionRequest defaults;
   card["sampling"] = {{"temperature", defaults.sampling.temperature},
                       {"top_k", defaults.sampling.top_k},
@@ -237,22 +237,23 @@ struct Api::Progress {
 
 HttpResponse Api::complete(const HttpRequest& http, const CompletionRequest& request) {
   const Clock::time_point begin = Clock::now();
-  auto progress = std::make_shared<Progress>(Progress{
-      .request = request,
-      .style = {.id = fmt::format("{}-{:016x}", request.is_chat ? "chatcmpl" : "cmpl", random_bits()),
-                .model = options_.name,
-                .created = std::time(nullptr),
-                .is_chat = request.is_chat,
-                .has_logprobs = request.logprobs >= 0,
-                .has_token_ids = request.return_token_ids,
-                .tokenizer = tokenizer()},
-      .run = CompletionRun(inference_, request, tokenizer(), model_.end_tokens),
-      .begin = begin,
-      .deadline = begin + options_.request_time});
+  auto progress = std::make_shared<Progress>(
+      Progress{.request = request,
+               .style = {.id = fmt::format("{}-{:016x}", request.is_chat ? "chatcmpl" : "cmpl", random_bits()),
+                         .model = options_.name,
+                         .created = std::time(nullptr),
+                         .is_chat = request.is_chat,
+                         .has_logprobs = request.logprobs >= 0,
+                         .has_token_ids = request.return_token_ids,
+                         .tokenizer = tokenizer()},
+               .run = CompletionRun(inference_, request, tokenizer(), model_.end_tokens),
+               .begin = begin,
+               .deadline = begin + options_.request_time});
   if (!request.stream) return whole_answer(http, *progress);
-  return {.type = "text/event-stream",
-          .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
-          .stream = [this, http, progress](const HttpResponse::Write& write) { stream_answer(http, *progress, write); }};
+  return {
+      .type = "text/event-stream",
+      .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
+      .stream = [this, http, progress](const HttpResponse::Write& write) { stream_answer(http, *progress, write); }};
 }
 
 // Throws ApiError when the time is over, and ClientGone.

@@ -30,11 +30,12 @@ CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest
     const std::int64_t max_tokens = room(request_, prompt, inference.window());
     for (std::int64_t i = 0; i < request_.n; ++i) {
       const std::size_t index = choices_.size();
-      choices_.push_back({.stream = infer::TokenTextStream(tokenizer, request_.stop), .trims_space = request_.is_chat});
+      choices_.push_back({.text = infer::TokenText(tokenizer, request_.stop), .trims_space = request_.is_chat});
       const bool needs_model = max_tokens > 0 || (scores_prompt(request_) && prompt.ids.size() > 1);
       if (!needs_model) {
         ready_.push_back(begin_choice(index));
-        finish(ready_.back(), FinishReason::length);
+        ready_.back().finish = FinishReason::length;
+        choices_[index].finished = true;
         continue;
       }
       infer::SequenceRequest sequence{.prompt = prompt.ids, .max_tokens = max_tokens, .sampling = request_.sampling};
@@ -64,15 +65,6 @@ ChoicePiece CompletionRun::begin_choice(std::size_t index) {
   return piece;
 }
 
-void CompletionRun::finish(ChoicePiece& piece, FinishReason reason) {
-  Choice& choice = choices_[piece.index];
-  std::string rest = choice.stream.finish();
-  if (choice.stream.stopped()) reason = FinishReason::stop;
-  piece.text += rest;
-  piece.finish = reason;
-  choice.finished = true;
-}
-
 ChoicePiece CompletionRun::take(const Ticket::Event& event) {
   const std::size_t index = submitted_[event.index];
   Choice& choice = choices_[index];
@@ -96,21 +88,18 @@ ChoicePiece CompletionRun::take(const Ticket::Event& event) {
       piece.tokens.push_back({.id = token.id, .log_probability = token.log_probability, .top = token.top});
       choice.characters += token_characters(token.id, tokenizer_);
     }
-    std::string text = token.finish == FinishReason::end_token ? "" : choice.stream.push(token.id);
-    if (choice.trims_space && !text.empty()) {
-      if (text.starts_with(' ')) text.erase(0, 1);
-      choice.trims_space = false;
-    }
-    piece.text += text;
   } else if (request_.max_tokens > 0) {
     piece.tokens.push_back({});  // behind the window
   }
-  if (choice.stream.stopped()) {
-    finish(piece, FinishReason::stop);
-    ticket_->cancel(event.index);
-  } else if (token.finish != FinishReason::none) {
-    finish(piece, token.finish);
+  infer::TokenText::Piece text = choice.text.take(token);
+  if (choice.trims_space && !text.text.empty()) {
+    if (text.text.starts_with(' ')) text.text.erase(0, 1);
+    choice.trims_space = false;
   }
+  piece.text += text.text;
+  piece.finish = text.finish;
+  choice.finished = text.finish != FinishReason::none;
+  if (choice.finished && token.finish == FinishReason::none) ticket_->cancel(event.index);
   if (choice.finished) --open_;
   return piece;
 }

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "crope/infer/generation.h"
+#include "crope/infer/token_text.h"
 #include "crope/serve/inference_thread.h"
 #include "crope/serve/openai_request.h"
 #include "crope/serve/openai_response.h"
@@ -33,7 +33,7 @@ class CompletionRun {
 
  private:
   struct Choice {
-    infer::TokenTextStream stream;
+    infer::TokenText text;
     std::int64_t characters = 0;  // of all tokens so far: text_offset of the next
     bool trims_space = false;     // the one that a chat's template has before an answer
     bool begun = false;
@@ -42,7 +42,6 @@ class CompletionRun {
 
   ChoicePiece begin_choice(std::size_t index);
   ChoicePiece take(const Ticket::Event& event);
-  void finish(ChoicePiece& piece, infer::FinishReason reason);
 
   const CompletionRequest request_;
   const text::Tokenizer* tokenizer_;

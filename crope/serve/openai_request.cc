@@ -8,14 +8,15 @@
 
 #include "crope/base/json_fields.h"
 #include "crope/serve/api_error.h"
-#include "crope/serve/chat_template.h"
+#include "crope/serve/chat_messages.h"
 #include "crope/serve/openai_response.h"
 
 namespace crope::serve {
 namespace {
 
 [[noreturn]] void refuse(const std::string& param, const std::string& expected, const Json* got = nullptr) {
-  throw ApiError(400, fmt::format("{}: {}", param, got == nullptr ? "expected " + expected : expected_found(expected, got)),
+  throw ApiError(400,
+                 fmt::format("{}: {}", param, got == nullptr ? "expected " + expected : expected_found(expected, got)),
                  param);
 }
 
@@ -246,10 +247,10 @@ CompletionRequest chat_request(const Json& body, const RequestContext& context) 
   }
   const Json* messages = find_field(body, "messages");
   if (messages == nullptr) refuse("messages", "a list of at least one message");
-  Prompt prompt{.ids = {}, .text = chat_text(messages_from_json(*messages))};
+  Prompt prompt{.ids = {}, .text = infer::chat_text(messages_from_json(*messages))};
   prompt.ids = require_tokenizer(context, "messages").encode(prompt.text);
   request.prompts.push_back(std::move(prompt));
-  request.stop.emplace_back(kChatStop);
+  request.stop.emplace_back(infer::kChatStop);
   check_sizes(request, context);
   return request;
 }

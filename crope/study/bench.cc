@@ -5,27 +5,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 
 #include "crope/base/interrupt.h"
 #include "crope/base/memory.h"
-#include "crope/data/world_document.h"
+#include "crope/base/stopwatch.h"
 #include "crope/infer/decoder.h"
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
 #include "crope/ops/cpu/isa.h"
 #include "crope/text/bpe_trainer.h"
 #include "crope/text/tokenizer.h"
+#include "crope/world/document.h"
 
 namespace crope::study {
 namespace {
-
-double bench_seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t tokens) {
   infer::Decoder decoder(model::make_random_transformer(config));
@@ -44,9 +37,9 @@ DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t toke
       const infer::Chunk chunk{&cache, ids};
       return decoder.append(std::span(&chunk, 1));
     };
-    const double prefill = bench_seconds([&] { append(prompt); });
+    const double prefill = seconds_of([&] { append(prompt); });
     std::vector<std::int32_t> next = {prompt.back()};
-    const double decode = bench_seconds([&] {
+    const double decode = seconds_of([&] {
       for (std::int64_t i = 0; i < count; ++i) {
         append(next);
         constexpr std::int64_t kFirst = 0;
@@ -66,11 +59,11 @@ TokenizerSpeed measure_tokenizer(int threads) {
   std::vector<std::string> texts;
   double bytes = 0;
   for (std::uint64_t i = 0; i < kDocuments; ++i) {
-    texts.push_back(data::make_document(/*seed=*/1, i));
+    texts.push_back(world::make_document(/*seed=*/1, i));
     bytes += static_cast<double>(texts.back().size());
   }
   text::Vocabulary vocabulary;
-  const double training = bench_seconds([&] {
+  const double training = seconds_of([&] {
     std::size_t next = 0;
     const auto take = [&](std::string& document) {
       if (next == texts.size()) return false;
@@ -82,7 +75,7 @@ TokenizerSpeed measure_tokenizer(int threads) {
   });
   const text::Tokenizer tokenizer(std::move(vocabulary));
   const std::vector<std::string_view> views(texts.begin(), texts.end());
-  const double encoding = bench_seconds([&] { tokenizer.encode_batch(views, threads); });
+  const double encoding = seconds_of([&] { tokenizer.encode_batch(views, threads); });
   return {.encode_bytes = bytes / encoding, .train_bytes = bytes / training};
 }
 

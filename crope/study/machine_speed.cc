@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <functional>
 
+#include "crope/base/stopwatch.h"
 #include "crope/train/gemm_peak.h"
 
 namespace crope::study {
@@ -20,10 +20,7 @@ constexpr int kPasses = 4;
 double best_rate(double bytes, int passes, const std::function<void()>& pass) {
   double best = 0;
   for (int i = 0; i < passes; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    pass();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    best = std::max(best, bytes / seconds);
+    best = std::max(best, bytes / seconds_of(pass));
   }
   return best;
 }
@@ -36,7 +33,8 @@ bool read_all(const char* data, std::int64_t bytes) {
   bool found = false;
   const std::int64_t quarter = bytes / 4;
   for (std::int64_t i = 0; i + kBlock <= quarter; i += kBlock) {
-    for (int part = 0; part < 4; ++part) found |= std::memchr(data + part * quarter + i, kAbsentByte, kBlock) != nullptr;
+    for (int part = 0; part < 4; ++part)
+      found |= std::memchr(data + part * quarter + i, kAbsentByte, kBlock) != nullptr;
   }
   return found;
 }

@@ -9,6 +9,7 @@
 
 #include "crope/base/interrupt.h"
 #include "crope/base/progress.h"
+#include "crope/base/stopwatch.h"
 
 namespace crope::study {
 namespace {
@@ -55,7 +56,7 @@ class Queue {
     if (outcome.val_loss) line += fmt::format(", validation loss {:.4f}", *outcome.val_loss);
     const std::size_t left = experiments_.size() - done_;
     if (left > 0) {
-      const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+      const double elapsed = watch_.seconds();
       const double each = elapsed / static_cast<double>(done_);
       line += fmt::format("; {} of {} runs done, about {} left", done_, experiments_.size(),
                           format_duration(each * static_cast<double>(left)));
@@ -67,7 +68,7 @@ class Queue {
 
   const std::vector<Experiment>& experiments_;
   Log& log_;
-  const Clock::time_point start_ = Clock::now();
+  const Stopwatch watch_;
   std::mutex mutex_;
   std::size_t next_ = 0, done_ = 0;
   std::exception_ptr error_;

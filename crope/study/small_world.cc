@@ -5,8 +5,8 @@
 #include "crope/base/error.h"
 #include "crope/base/json.h"
 #include "crope/data/prepare.h"
-#include "crope/data/synthetic_world.h"
 #include "crope/data/tokenizer_training.h"
+#include "crope/world/synthetic_world.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
@@ -16,7 +16,7 @@ namespace {
 void check_world(const fs::path& folder, const SmallWorldOptions& options) {
   const Json found = read_json(folder / "world.json");
   const auto count = [&](const char* key) { return found.value(key, std::int64_t{-1}); };
-  const bool is_same = count("version") == data::kWorldVersion && count("documents") == options.documents &&
+  const bool is_same = count("version") == world::kWorldVersion && count("documents") == options.documents &&
                        count("hellaswag_items") == options.benchmarks.hellaswag_items &&
                        count("mmlu_test_items") == options.benchmarks.mmlu_items &&
                        count("gsm8k_test_items") == options.benchmarks.gsm8k_items;
@@ -36,7 +36,7 @@ SmallWorld make_small_world(const fs::path& folder, const SmallWorldOptions& opt
     check_world(made.world, options);
   } else {
     log.info(fmt::format("making a small world of {} documents", options.documents));
-    data::write_synthetic_world({.documents = options.documents, .benchmarks = options.benchmarks}, made.world, log);
+    world::write_synthetic_world({.documents = options.documents, .benchmarks = options.benchmarks}, made.world, log);
   }
   const std::string corpus = (made.world / "train.jsonl").string();
   if (!fs::exists(made.tokenizer)) {

@@ -5,14 +5,14 @@
 #include <filesystem>
 
 #include "crope/base/log.h"
-#include "crope/data/world_benchmark.h"
+#include "crope/world/benchmark.h"
 
 namespace crope::study {
 
 struct SmallWorldOptions {
   std::int64_t documents = 60'000;
   std::int64_t vocab_size = 1024;
-  data::BenchmarkSizes benchmarks = {.hellaswag_items = 2000, .mmlu_items = 2000, .gsm8k_items = 100};
+  world::BenchmarkSizes benchmarks = {.hellaswag_items = 2000, .mmlu_items = 2000, .gsm8k_items = 500};
 };
 
 struct SmallWorld {

@@ -8,25 +8,25 @@
 #include <span>
 #include <vector>
 
+#include "crope/base/statistics.h"
+
 namespace crope::study {
 namespace {
 
-// The finite values among `steps`; an even number of them takes the upper of the two in the middle.
+// Nothing if no value is finite.
 template <typename Value>
-std::optional<double> median(std::span<const StepRecord> steps, const Value& value) {
+std::optional<double> median_of_finite(std::span<const StepRecord> steps, const Value& value) {
   std::vector<double> values;
   for (const StepRecord& step : steps) {
     const std::optional<double> each = value(step);
     if (each && std::isfinite(*each)) values.push_back(*each);
   }
   if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return median(std::move(values));
 }
 
 std::optional<double> median_loss(std::span<const StepRecord> steps) {
-  return median(steps, [](const StepRecord& step) { return std::optional(step.loss); });
+  return median_of_finite(steps, [](const StepRecord& step) { return std::optional(step.loss); });
 }
 
 std::string not_finite(const StepRecord& step) {
@@ -39,7 +39,7 @@ std::string not_finite(const StepRecord& step) {
 std::string problem_at(const StepRecord& step, std::span<const StepRecord> before) {
   const auto loss = median_loss(before);
   if (loss && step.loss > *loss + kLossJump) return fmt::format("loss {:.3f}, median {:.3f}", step.loss, *loss);
-  const auto norm = median(before, [](const StepRecord& each) { return each.grad_norm; });
+  const auto norm = median_of_finite(before, [](const StepRecord& each) { return each.grad_norm; });
   if (norm && step.grad_norm && *step.grad_norm > kNormJump * *norm) {
     return fmt::format("gradient norm {:.3g}, median {:.3g}", *step.grad_norm, *norm);
   }

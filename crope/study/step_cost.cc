@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
+#include "crope/base/statistics.h"
+#include "crope/base/stopwatch.h"
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
 #include "crope/ops/tensor_memory.h"
@@ -16,17 +16,6 @@
 
 namespace crope::study {
 namespace {
-
-double seconds_of_step_part(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double middle(std::vector<double> times) {
-  std::ranges::sort(times);
-  return times[times.size() / 2];
-}
 
 std::uint64_t lasting_bytes_of(const model::Transformer& model, const train::Optimizer& optimizer) {
   std::uint64_t bytes = 0;
@@ -64,9 +53,9 @@ StepCost measure_step(const StepShape& shape, int repetitions) {
     ops::Profile first;
     const ops::ProfileScope scope(round == 0 ? first : profile);
     at::Tensor loss;
-    const double forward_s = seconds_of_step_part([&] { loss = model::loss(model, tokens); });
-    const double backward_s = seconds_of_step_part([&] { loss.backward(); });
-    const double update_s = seconds_of_step_part([&] { optimizer.step(kRate); });
+    const double forward_s = seconds_of([&] { loss = model::loss(model, tokens); });
+    const double backward_s = seconds_of([&] { loss.backward(); });
+    const double update_s = seconds_of([&] { optimizer.step(kRate); });
     for (model::Parameter& parameter : model.parameters) parameter.value.mutable_grad() = at::Tensor();
     if (round == 0) continue;
     forward.push_back(forward_s);
@@ -74,9 +63,9 @@ StepCost measure_step(const StepShape& shape, int repetitions) {
     update.push_back(update_s);
     cost.mean_s += (forward_s + backward_s + update_s) / repetitions;
   }
-  cost.forward_s = middle(forward);
-  cost.backward_s = middle(backward);
-  cost.optimizer_s = middle(update);
+  cost.forward_s = median(forward);
+  cost.backward_s = median(backward);
+  cost.optimizer_s = median(update);
   cost.flops = model::cost_per_token(shape.config, shape.seq_len).training_flops * static_cast<double>(shape.tokens());
   cost.lasting_bytes = lasting_bytes_of(model, optimizer);
   const std::size_t peak = ops::tensor_memory_stats().peak_in_use;

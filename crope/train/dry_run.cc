@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -11,6 +10,8 @@
 #include "crope/base/interrupt.h"
 #include "crope/base/memory.h"
 #include "crope/base/rounding.h"
+#include "crope/base/statistics.h"
+#include "crope/base/stopwatch.h"
 #include "crope/data/token_loader.h"
 #include "crope/model/cost.h"
 #include "crope/optim/grad_clip.h"
@@ -23,16 +24,8 @@
 namespace crope::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kRepetitions = 5;
 constexpr double kEnough = 4;  // seconds of measuring
-
-double seconds_of(const std::function<void()>& work) {
-  const Clock::time_point start = Clock::now();
-  work();
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The middle of a few repetitions; of fewer, when each takes long.
 double median_seconds(const std::function<void()>& work) {
@@ -43,8 +36,7 @@ double median_seconds(const std::function<void()>& work) {
     sum += times.back();
     throw_if_interrupted();
   }
-  std::ranges::sort(times);
-  return times[times.size() / 2];
+  return median(times);
 }
 
 // Rows that the run validates on, summed over all its validations. Other texts come once, after the last step.
@@ -73,7 +65,7 @@ DryRun dry_run(const TrainJob& job, Log& log) {
   const data::DataDir data = data::open_data_dir(job.data);
   const auto rows = std::make_shared<data::TokenRows>(data.train, config.seq_len, job.model.vocab_size);
   // The order of a run needs a whole batch; so does this.
-  data::TokenLoader loader(rows, {.batch_rows = config.batch_size, .order = data::parse_row_order(config.data_order)});
+  data::TokenLoader loader(rows, {.batch_rows = config.batch_size, .order = config.data_order});
   data::TokenBatch batch = loader.next();
   const std::int64_t pieces = divide_up(config.batch_size, config.micro_batch_size);
   // A piece for every part of a step that costs differently: the first makes the gradients, the next add to them.

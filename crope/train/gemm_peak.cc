@@ -3,12 +3,12 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <chrono>
+
+#include "crope/base/stopwatch.h"
 
 namespace crope::train {
 
 double measure_gemm_peak(torch::Device device, torch::ScalarType type) {
-  using Clock = std::chrono::steady_clock;
   constexpr std::int64_t N = 1024;
   constexpr int kRepetitions = 40;
   const at::NoGradGuard no_grad;
@@ -17,10 +17,11 @@ double measure_gemm_peak(torch::Device device, torch::ScalarType type) {
   at::Tensor c = at::empty({N, N}, options);
   double best = 0;
   for (int i = 0; i < kRepetitions; ++i) {
-    const auto start = Clock::now();
-    at::mm_out(c, a, b);
-    c[0][0].item<float>();  // waits for a device that works on its own
-    best = std::max(best, 2.0 * N * N * N / std::chrono::duration<double>(Clock::now() - start).count());
+    const double seconds = seconds_of([&] {
+      at::mm_out(c, a, b);
+      c[0][0].item<float>();  // waits for a device that works on its own
+    });
+    best = std::max(best, 2.0 * N * N * N / seconds);
   }
   return best;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "crope/base/choice.h"
 #include "crope/dist/process_group.h"
 #include "crope/model/transformer.h"
 #include "crope/optim/adamw.h"
@@ -29,6 +30,22 @@ enum class DenseProjections {
   whole,     // one matrix
   quarters,  // four: the blocks of real and imaginary rows and columns
 };
+
+}  // namespace crope::train
+
+template <>
+struct crope::ChoiceNames<crope::train::TiedPairs> {
+  using Kind = train::TiedPairs;
+  static constexpr auto kNames = choice_names<Kind>({{Kind::complex, "complex"}, {Kind::separate, "separate"}});
+};
+
+template <>
+struct crope::ChoiceNames<crope::train::DenseProjections> {
+  using Kind = train::DenseProjections;
+  static constexpr auto kNames = choice_names<Kind>({{Kind::whole, "whole"}, {Kind::quarters, "quarters"}});
+};
+
+namespace crope::train {
 
 struct OptimizerOptions {
   optim::MuonOptions muon;

@@ -3,37 +3,14 @@
 #include <ATen/Context.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <type_traits>
 
 #include "crope/base/error.h"
-#include "crope/base/json_fields.h"
 #include "crope/base/nearest_name.h"
-#include "crope/data/token_loader.h"
 
 namespace crope::train {
 namespace {
-
-// The choices of a field that is a word, with what each stands for.
-template <typename Value, std::size_t N>
-Value choose(const char* field, const std::string& word, const std::array<std::pair<const char*, Value>, N>& choices) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
-    if (word == name) return value;
-    names.emplace_back(name);
-  }
-  throw UsageError(fmt::format("{}: unknown choice '{}'", field, word), suggest(word, names));
-}
-
-constexpr std::array<std::pair<const char*, optim::LrAdjustment>, 2> kLrAdjustments = {
-    {{"match_rms_adamw", optim::LrAdjustment::match_rms_adamw}, {"original", optim::LrAdjustment::original}}};
-constexpr std::array<std::pair<const char*, TiedPairs>, 2> kTiedPairs = {
-    {{"complex", TiedPairs::complex}, {"separate", TiedPairs::separate}}};
-constexpr std::array<std::pair<const char*, DenseProjections>, 2> kDenseProjections = {
-    {{"whole", DenseProjections::whole}, {"quarters", DenseProjections::quarters}}};
-constexpr std::array<std::pair<const char*, torch::ScalarType>, 2> kTypes = {
-    {{"fp32", torch::kFloat32}, {"bf16", torch::kBFloat16}}};
 
 void require(bool holds, const char* field, double value, const char* expected) {
   if (!holds) throw UsageError(fmt::format("{}: expected {}, got {}", field, expected, value));
@@ -77,9 +54,9 @@ void validate(const TrainConfig& c) {
     require(value >= 0 && std::isfinite(value), field, value, "0 or more");
   }
   optim::validate(schedule_of(c));
-  optimizer_options(c);
-  data::parse_row_order(c.data_order);
-  if (c.precision != "auto") choose("precision", c.precision, kTypes);
+  if (c.muon_precision == Precision::automatic) {
+    throw UsageError("muon_precision: expected fp32 or bf16, found 'auto'");
+  }
   const torch::Device device = [&] {
     try {
       return torch::Device(c.device);
@@ -94,13 +71,17 @@ void validate(const TrainConfig& c) {
   }
 }
 
-std::string resolve_precision(const std::string& precision, const std::string& device) {
-  if (precision != "auto") return precision;
-  return torch::Device(device).is_cpu() ? "fp32" : "bf16";
+Precision resolve_precision(Precision precision, const std::string& device) {
+  if (precision != Precision::automatic) return precision;
+  return torch::Device(device).is_cpu() ? Precision::fp32 : Precision::bf16;
+}
+
+torch::ScalarType scalar_type(Precision precision) {
+  return precision == Precision::bf16 ? torch::kBFloat16 : torch::kFloat32;
 }
 
 optim::Schedule schedule_of(const TrainConfig& c) {
-  return {.kind = optim::schedule_by_name(c.schedule),
+  return {.kind = c.schedule,
           .lr = c.lr,
           .min_lr = c.min_lr,
           .warmup_steps = c.warmup_steps,
@@ -112,13 +93,13 @@ OptimizerOptions optimizer_options(const TrainConfig& c) {
   OptimizerOptions options;
   options.muon.momentum = c.momentum;
   options.muon.weight_decay = c.weight_decay;
-  options.muon.lr_adjustment = choose("muon_lr", c.muon_lr, kLrAdjustments);
+  options.muon.lr_adjustment = c.muon_lr;
   options.muon.newton_schulz.steps = static_cast<int>(c.newton_schulz_steps);
-  options.muon.iteration_type = choose("muon_precision", c.muon_precision, kTypes);
+  options.muon.iteration_type = scalar_type(c.muon_precision);
   options.adamw = {.beta1 = c.beta1, .beta2 = c.beta2, .eps = c.adam_eps};
   options.embedding_weight_decay = c.weight_decay;
-  options.tied_pairs = choose("muon_tied", c.muon_tied, kTiedPairs);
-  options.dense_projections = choose("muon_dense", c.muon_dense, kDenseProjections);
+  options.tied_pairs = c.muon_tied;
+  options.dense_projections = c.muon_dense;
   return options;
 }
 
@@ -133,7 +114,7 @@ void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfi
   const auto take = [&](const char* name, auto& value) {
     names.emplace_back(name);
     using Value = std::remove_reference_t<decltype(value)>;
-    if (given.contains(name)) value = json_value<Value>(given[name], name, origin);
+    if (given.contains(name)) value = setting_value<Value>(given[name], name, origin);
   };
   model::visit_fields(model, [&](const char* name, auto& value, const char*) { take(name, value); });
   visit_train_fields(config, [&](const char* name, auto& value, FieldKind, const char*) { take(name, value); });

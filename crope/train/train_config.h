@@ -4,11 +4,30 @@
 #include <cstdint>
 #include <string>
 
-#include "crope/base/json.h"
+#include "crope/base/choice.h"
+#include "crope/data/token_loader.h"
 #include "crope/model/config.h"
 #include "crope/model/init.h"
 #include "crope/optim/schedule.h"
 #include "crope/train/optimizer.h"
+
+namespace crope::train {
+
+// What a run computes in.
+enum class Precision {
+  automatic,  // fp32 on a CPU, whose fused kernels compute in it; bf16 on other devices
+  fp32,
+  bf16,
+};
+
+}  // namespace crope::train
+
+template <>
+struct crope::ChoiceNames<crope::train::Precision> {
+  using Kind = train::Precision;
+  static constexpr auto kNames =
+      choice_names<Kind>({{Kind::automatic, "auto"}, {Kind::fp32, "fp32"}, {Kind::bf16, "bf16"}});
+};
 
 namespace crope::train {
 
@@ -20,15 +39,15 @@ struct TrainConfig {
   double lr = 2e-3;
   double min_lr = 4e-4;
   std::int64_t warmup_steps = 50;
-  std::string schedule = "cosine";
+  Choice<optim::ScheduleKind> schedule = optim::ScheduleKind::cosine;
   double decay_share = 0.2;
   double weight_decay = 0.1;
   double momentum = 0.95;
   std::int64_t newton_schulz_steps = 5;
-  std::string muon_lr = "match_rms_adamw";
-  std::string muon_tied = "complex";
-  std::string muon_dense = "whole";
-  std::string muon_precision = "fp32";
+  Choice<optim::LrAdjustment> muon_lr = optim::LrAdjustment::match_rms_adamw;
+  Choice<TiedPairs> muon_tied = TiedPairs::complex;
+  Choice<DenseProjections> muon_dense = DenseProjections::whole;
+  Choice<Precision> muon_precision = Precision::fp32;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double adam_eps = 1e-8;
@@ -36,8 +55,8 @@ struct TrainConfig {
   double embedding_std = 0.02;
   double projection_gain = 1;
   std::int64_t seed = 0;
-  std::string data_order = "shuffled";
-  std::string precision = "auto";
+  Choice<data::RowOrder> data_order = data::RowOrder::shuffled;
+  Choice<Precision> precision = Precision::automatic;
   std::int64_t micro_batch_size = 0;
   bool recompute = false;
   std::string device = "cpu";
@@ -107,8 +126,11 @@ void visit_train_fields(Config& c, const Visit& visit) {
 // Throws UsageError naming the field for anything that cannot be trained with. REQUIRES: nothing.
 void validate(const TrainConfig& config);
 
-// fp32 on a CPU (the fused kernels compute in it), bf16 on other devices; what is not "auto" stays.
-std::string resolve_precision(const std::string& precision, const std::string& device);
+// The precision on this device: fp32 or bf16.
+Precision resolve_precision(Precision precision, const std::string& device);
+
+// The tensor type of a resolved precision.
+torch::ScalarType scalar_type(Precision precision);
 
 optim::Schedule schedule_of(const TrainConfig& config);
 OptimizerOptions optimizer_options(const TrainConfig& config);

@@ -112,7 +112,7 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
     files.reset(new SharedFiles{{dir / model::kWeightsFile, model::weight_sources(model)},
                                 {dir / kTensorsFile, state_sources(optimizer)}});
   };
-  dist::together(group, [&] {
+  dist::run_on_all_ranks(group, [&] {
     if (!group.is_first()) return;
     std::error_code ignored;
     fs::remove_all(path, ignored);  // from before the run went back to an older one
@@ -125,14 +125,14 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
     files->state.create();
   });
   dir = group.gather(dir.string()).front();
-  dist::together(group, [&] {
+  dist::run_on_all_ranks(group, [&] {
     if (!group.is_first()) open_files();
     write_own_weights(model, files->weights, group);
     write_own_state(optimizer, files->state);
     files->weights.flush();
     files->state.flush();
   });
-  dist::together(group, [&] {
+  dist::run_on_all_ranks(group, [&] {
     if (!group.is_first()) return;
     write_rest(dir, optimizer, progress);
     directory->commit();
@@ -150,8 +150,8 @@ Json read_state(const fs::path& checkpoint) {
   const JsonFields hashes = fields.object("hashes");
   for (const char* name : kHashedFiles) {
     if (file_hash(checkpoint / name) != hashes.get<std::string>(name)) {
-      throw Error(fmt::format("{} is damaged: its hash differs from the one in {}", (checkpoint / name).string(),
-                              kStateFile));
+      throw Error(
+          fmt::format("{} is damaged: its hash differs from the one in {}", (checkpoint / name).string(), kStateFile));
     }
   }
   return state;
@@ -161,8 +161,8 @@ Json read_state(const fs::path& checkpoint) {
 
 void save_checkpoint(const fs::path& run, const model::Transformer& model, const Optimizer& optimizer,
                      const TrainProgress& progress, const fs::path& tokenizer) {
-  dist::ProcessGroup alone;
-  save_checkpoint(run, model, optimizer, progress, tokenizer, alone);
+  dist::ProcessGroup one_rank;
+  save_checkpoint(run, model, optimizer, progress, tokenizer, one_rank);
 }
 
 void save_checkpoint(const fs::path& run, const model::Transformer& model, const Optimizer& optimizer,

@@ -12,7 +12,7 @@ using torch::Tensor;
 
 StepOptions step_options(const TrainConfig& config) {
   return {.micro_batch_size = config.micro_batch_size,
-          .precision = config.precision == "bf16" ? torch::kBFloat16 : torch::kFloat32,
+          .precision = scalar_type(config.precision),
           .activations = config.recompute ? model::Activations::recomputed : model::Activations::kept};
 }
 

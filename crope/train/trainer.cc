@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
 #include <cmath>
 #include <memory>
 
@@ -14,6 +13,8 @@
 #include "crope/base/interrupt.h"
 #include "crope/base/memory.h"
 #include "crope/base/progress.h"
+#include "crope/base/statistics.h"
+#include "crope/base/stopwatch.h"
 #include "crope/dist/agreement.h"
 #include "crope/dist/data_parallel.h"
 #include "crope/model/cost.h"
@@ -33,19 +34,13 @@ namespace crope::train {
 namespace fs = std::filesystem;
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 class Trainer {
  public:
   Trainer(const TrainJob& job, Log& log, const std::shared_ptr<dist::ProcessGroup>& group)
       : job_(job), config_(job.config), log_(log), group_(group), stop_vote_(*group) {
     at::set_num_threads(static_cast<int>(config_.threads));
     data::DataDir data;
-    dist::together(*group_, [&] {
+    dist::run_on_all_ranks(*group_, [&] {
       data = data::open_data_dir(job.data);
       if (group_->is_first()) {
         make_folder(job.run);
@@ -56,7 +51,7 @@ class Trainer {
     });
     restore_or_begin();
     dist::check_same(*group_, parameters_, fmt::format("the parameters at step {}", progress_.step));
-    dist::together(*group_, [&] {
+    dist::run_on_all_ranks(*group_, [&] {
       if (!group_->is_first() || is_finished()) return;
       write_run_record(job, data);
       metrics_.emplace(job.run / run::kMetricsFile, progress_.step);
@@ -89,7 +84,7 @@ class Trainer {
         rows, data::LoaderOptions{.batch_rows = config_.batch_size,
                                   .rank = group_->rank(),
                                   .world_size = group_->size(),
-                                  .order = data::parse_row_order(config_.data_order),
+                                  .order = config_.data_order,
                                   .seed = static_cast<std::uint64_t>(config_.seed)});
     if (fs::exists(data.path / text::kTokenizerFile)) tokenizer_ = data.path / text::kTokenizerFile;
     if (config_.validate_every == 0) return;
@@ -167,9 +162,9 @@ class Trainer {
                          .total = static_cast<std::uint64_t>(config_.steps),
                          .first = static_cast<std::uint64_t>(progress_.step)});
     while (progress_.step < config_.steps) {
-      const Clock::time_point start = Clock::now();
+      const Stopwatch watch;
       const double elapsed_before = progress_.elapsed_s;
-      if (!update(start)) {
+      if (!update(watch)) {
         save();
         return;
       }
@@ -179,7 +174,7 @@ class Trainer {
                               100 * rates_.back() * flops_per_token / peak));
       const bool is_last = progress_.step == config_.steps;
       if (validation_is_due(config_, progress_.step)) validate(is_last);
-      progress_.elapsed_s = elapsed_before + seconds_since(start);
+      progress_.elapsed_s = elapsed_before + watch.seconds();
       if (is_due(config_.checkpoint_every) || is_last) save();
     }
   }
@@ -187,7 +182,7 @@ class Trainer {
   bool is_due(std::int64_t every) const { return every > 0 && progress_.step % every == 0; }
 
   // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
-  bool update(Clock::time_point start) {
+  bool update(const Stopwatch& watch) {
     data::TokenBatch batch = loader_->next();
     const auto stop = [&] { return stop_vote_.ask(interrupt_requested()); };
     const auto loss = compute_gradients(*model_, batch, step_options(config_), stop, *group_, *reducer_);
@@ -199,7 +194,7 @@ class Trainer {
     next.step += 1;
     next.tokens += static_cast<std::uint64_t>(config_.batch_size * config_.seq_len);
     const auto log_step = [&] {
-      const double seconds = seconds_since(start);
+      const double seconds = watch.seconds();
       next.elapsed_s += seconds;
       rates_.push_back(static_cast<double>(next.tokens - progress_.tokens) / seconds);
       write_metrics({{"step", next.step},
@@ -282,7 +277,7 @@ class Trainer {
     if (is_best) progress_.best = {progress_.step, summary_.validation->loss};
     save_checkpoint(job_.run, *model_, *optimizer_, progress_, tokenizer_, *group_);
     saved_step_ = progress_.step;
-    dist::together(*group_, [&] {
+    dist::run_on_all_ranks(*group_, [&] {
       if (!group_->is_first()) return;
       run::link_checkpoint(job_.run, run::kLatestLink, progress_.step);
       if (is_best) run::link_checkpoint(job_.run, run::kBestLink, progress_.step);
@@ -291,12 +286,7 @@ class Trainer {
     });
   }
 
-  double median_rate() const {
-    if (rates_.empty()) return 0;
-    std::vector<double> sorted = rates_;
-    std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
-    return sorted[sorted.size() / 2];
-  }
+  double median_rate() const { return rates_.empty() ? 0 : median(rates_); }
 
   const TrainJob& job_;
   const TrainConfig& config_;

@@ -103,8 +103,8 @@ TEST(FunctionSpace, GoldensWithTheirGainsFoldedIn) {
   Log silent(nullptr);
   for (const std::string& name : test::golden_models()) {
     const model::Transformer model = model::load_model(test::golden_folder(name), silent);
-    const bool in_pairs = model.config.norm_gain == "pair";
-    const bool heads_in_pairs = model.config.qk_gain != "free";
+    const bool in_pairs = model.config.norm_gain == model::Gain::pair;
+    const bool heads_in_pairs = model.config.qk_gain != model::Gain::free;
     for (const ProjectionEnergies& each : projection_energies(model)) {
       const std::string what = name + " " + each.projection + std::to_string(each.layer);
       EXPECT_NEAR(each.effective.total(), each.effective_squared_norm, 1e-12 * each.effective_squared_norm) << what;

@@ -20,6 +20,12 @@ TEST(Statistics, ASummaryHasTheMeanAndTheSampleDeviation) {
 }
 
 // Two-sided 5% values of the printed tables; n seeds have n - 1 degrees.
+TEST(Statistics, TheMedianIsTheMiddleOrTheMeanOfTheTwoInTheMiddle) {
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({5, 1, 3}), 3);
+  EXPECT_EQ(median({4, 1, 10, 2}), 3);
+}
+
 TEST(Statistics, StudentQuantilesMatchTheTables) {
   EXPECT_NEAR(student_t_quantile(0.975, 1), 12.706, 5e-4);
   EXPECT_NEAR(student_t_quantile(0.975, 2), 4.303, 5e-4);

@@ -12,8 +12,8 @@ namespace {
 
 TEST(Together, AFailureOfOneIsAFailureOfAll) {
   const auto messages = test::run_ranks(3, [](const auto& group) {
-    together(*group, [] {});
-    together(*group, [&] {
+    run_on_all_ranks(*group, [] {});
+    run_on_all_ranks(*group, [&] {
       if (group->rank() == 1) throw Error("the disk is full", "make room");
     });
     ADD_FAILURE() << "rank " << group->rank() << " went on";
@@ -25,7 +25,7 @@ TEST(Together, AFailureOfOneIsAFailureOfAll) {
 
 TEST(Together, OneRankKeepsItsKindOfError) {
   ProcessGroup alone;
-  EXPECT_THROW(together(alone, [] { throw UsageError("no"); }), UsageError);
+  EXPECT_THROW(run_on_all_ranks(alone, [] { throw UsageError("no"); }), UsageError);
 }
 
 TEST(AllSucceed, SaysAlikeOnEveryRank) {

@@ -94,12 +94,12 @@ TEST(Generation, StopStringsEndTheText) {
 
 TEST(Generation, SpecialAndUnknownTokensHaveNoText) {
   const text::Tokenizer tokenizer = byte_tokenizer();
-  TokenTextStream stream(&tokenizer, {});
-  EXPECT_EQ(stream.push('a'), "a");
-  EXPECT_EQ(stream.push(256), "");
-  EXPECT_EQ(stream.push(260), "");
-  EXPECT_EQ(stream.push(0xC3), "");
-  EXPECT_EQ(stream.push(0xA9), "\u00e9");
+  TokenText stream(&tokenizer, {});
+  EXPECT_EQ(stream.take({.id = 'a'}).text, "a");
+  EXPECT_EQ(stream.take({.id = 256}).text, "");
+  EXPECT_EQ(stream.take({.id = 260}).text, "");
+  EXPECT_EQ(stream.take({.id = 0xC3}).text, "");
+  EXPECT_EQ(stream.take({.id = 0xA9}).text, "\u00e9");
   EXPECT_EQ(stream.text(), "a\u00e9");
 }
 

@@ -67,8 +67,8 @@ TEST_P(GgufExport, HoldsEveryWeightBitForBit) {
   const model::ModelConfig& config = original.config;
   EXPECT_EQ(back.config.variant, model::Variant::rope);
   EXPECT_EQ(back.config.full_head_width(), config.v_width());
-  EXPECT_EQ(back.config.qk_gain, "free");
-  EXPECT_EQ(back.config.norm_gain, "free");
+  EXPECT_EQ(back.config.qk_gain, model::Gain::free);
+  EXPECT_EQ(back.config.norm_gain, model::Gain::free);
   ASSERT_EQ(back.blocks.size(), original.blocks.size());
   const auto same = [&](const torch::Tensor& theirs, const torch::Tensor& ours, std::int64_t width) {
     EXPECT_TRUE(at::equal(theirs, model::expand_gain(ours, width)));

@@ -63,7 +63,7 @@ TEST(HfExportGains, NarrowHeadsComeBackWithTheirKindOfGains) {
   model::ModelConfig config{.vocab_size = 40, .num_layers = 2, .num_heads = 2, .d_model = 32, .d_ff = 48};
   config.variant = model::Variant::half_rope_qk;
   for (const char* qk_gain : {"pair", "none"}) {
-    config.qk_gain = qk_gain;
+    config.qk_gain = Choice<model::Gain>::by_name(qk_gain, "qk_gain");
     model::Transformer model = model::make_random_transformer(config);
     for (model::Parameter& parameter : model.parameters) {
       if (parameter.spec.role == model::Role::gain) parameter.value.uniform_(0.8, 1.2);

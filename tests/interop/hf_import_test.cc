@@ -176,8 +176,8 @@ TEST_F(HfImport, GainsThatHaveBeenTrainedComeInDenseWithAWarning) {
     std::fclose(lines);
     EXPECT_NE(text.find(std::string("'") + tensor + "' has been changed since"), std::string::npos) << text;
     EXPECT_EQ(model.config.variant, model::Variant::rope) << tensor;
-    EXPECT_EQ(model.config.qk_gain, "free") << tensor;
-    EXPECT_EQ(model.config.norm_gain, "free") << tensor;
+    EXPECT_EQ(model.config.qk_gain, model::Gain::free) << tensor;
+    EXPECT_EQ(model.config.norm_gain, model::Gain::free) << tensor;
     const model::Transformer before = model::load_model(test::golden_folder(golden), log_);
     EXPECT_GT(test::relative_error(logits_of(model), logits_of(before)), 1e-3) << tensor;
     fs::remove_all(dir);

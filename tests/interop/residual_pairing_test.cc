@@ -63,14 +63,14 @@ TEST(ResidualPairing, AnotherOrderIsTheSameFunction) {
 TEST(ResidualPairing, SharedGainsBecomeFree) {
   const at::NoGradGuard no_grad;
   model::ModelConfig config{.vocab_size = 40, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 24};
-  config.qk_gain = config.norm_gain = "pair";
+  config.qk_gain = config.norm_gain = model::Gain::pair;
   model::Transformer model = model::make_random_transformer(config);
   for (model::Parameter& parameter : model.parameters) {
     if (parameter.spec.role == model::Role::gain) parameter.value.uniform_(0.5, 1.5);
   }
   const auto reordered = reorder_residual(model, random_order(config.d_model));
-  EXPECT_EQ(reordered.config.norm_gain, "free");
-  EXPECT_EQ(reordered.config.qk_gain, "pair") << "heads keep their pairs";
+  EXPECT_EQ(reordered.config.norm_gain, model::Gain::free);
+  EXPECT_EQ(reordered.config.qk_gain, model::Gain::pair) << "heads keep their pairs";
   EXPECT_EQ(reordered.norm.size(0), config.d_model);
   test::expect_close(some_logits(reordered), some_logits(model), 1e-5);
 }

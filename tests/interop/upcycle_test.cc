@@ -101,17 +101,18 @@ TEST(UpcycleMethods, PlainIsLeastSquaresAndFittedKeepsMore) {
 // QK-norm keep their pairs. A model that is tied already loses nothing.
 TEST(UpcycleGains, FittedTakesSharedGainsApart) {
   const model::Transformer tied = golden("more/crope_all_qk_gain_pair");
-  ASSERT_EQ(tied.config.norm_gain, "pair");
+  ASSERT_EQ(tied.config.norm_gain, model::Gain::pair);
   const model::Transformer dense = densified(tied);
   const UpcycledModel made = upcycle(dense, Variant::crope_all, UpcycleMethod::fitted);
-  EXPECT_EQ(made.model.config.norm_gain, "free");
-  EXPECT_EQ(made.model.config.qk_gain, "pair");
+  EXPECT_EQ(made.model.config.norm_gain, model::Gain::free);
+  EXPECT_EQ(made.model.config.qk_gain, model::Gain::pair);
   EXPECT_EQ(made.model.norm.size(0), tied.config.d_model);
   test::expect_close(logits_of(made.model), logits_of(tied), 1e-4);
   for (const KeptEnergy& layer : made.kept) EXPECT_NEAR(layer.vo, 1, 1e-6);
 
   const UpcycledModel plain = upcycle(dense, Variant::crope_all, UpcycleMethod::plain);
-  EXPECT_EQ(plain.model.config.norm_gain, "pair") << "the plain method keeps the pairs of the residual stream";
+  EXPECT_EQ(plain.model.config.norm_gain, model::Gain::pair)
+      << "the plain method keeps the pairs of the residual stream";
   test::expect_close(logits_of(plain.model), logits_of(tied), 1e-4);
 }
 
@@ -119,13 +120,13 @@ TEST(UpcycleGains, FittedTakesSharedGainsApart) {
 // the dense model's, with whole gains and in another order of the residual stream.
 TEST(UpcycleGains, OnlyTheTieChangesADenseModelWithSharedGains) {
   model::ModelConfig config{.vocab_size = 97, .num_layers = 2, .num_heads = 4, .d_model = 32, .d_ff = 24};
-  config.norm_gain = "pair";
+  config.norm_gain = model::Gain::pair;
   model::Transformer dense = model::make_random_transformer(config);
   for (model::Parameter& parameter : dense.parameters) {
     if (parameter.spec.role == model::Role::gain) parameter.value.uniform_(0.5, 1.5);
   }
   const UpcycledModel made = upcycle(dense, Variant::crope_all, UpcycleMethod::fitted);
-  EXPECT_EQ(made.model.config.norm_gain, "free");
+  EXPECT_EQ(made.model.config.norm_gain, model::Gain::free);
   EXPECT_GT(test::relative_error(logits_of(made.model), logits_of(dense)), 1e-3) << "random weights are not tied";
 
   const model::Transformer expanded = densified(made.model);

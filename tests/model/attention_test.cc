@@ -86,15 +86,15 @@ TEST(ModelAttention, CommutesWithAPhaseWhereGainsAreShared) {
   Log log(nullptr);
   const auto golden = [&](const char* name) { return load_model(test::golden_folder(name), log); };
   const Transformer both = golden("more/crope_all_qk_gain_pair");
-  ASSERT_EQ(both.config.norm_gain, "pair");
-  ASSERT_EQ(both.config.qk_gain, "pair");
+  ASSERT_EQ(both.config.norm_gain, model::Gain::pair);
+  ASSERT_EQ(both.config.qk_gain, model::Gain::pair);
   EXPECT_LT(phase_error(both), 1e-5);
   // Unequal gains break it: of both norms, of QK-norm alone, and of the norm before the projections alone.
   EXPECT_GT(phase_error(golden("crope_all")), 1e-3);
   const Transformer free_heads = golden("more/crope_all_norm_gain_pair"),
                     free_inputs = golden("more/crope_all_qk_gain_none");
-  ASSERT_EQ(free_heads.config.qk_gain, "free");
-  ASSERT_EQ(free_inputs.config.norm_gain, "free");
+  ASSERT_EQ(free_heads.config.qk_gain, model::Gain::free);
+  ASSERT_EQ(free_inputs.config.norm_gain, model::Gain::free);
   EXPECT_GT(phase_error(free_heads), 1e-3);
   EXPECT_GT(phase_error(free_inputs), 1e-3);
 }
@@ -104,7 +104,7 @@ TEST(ModelAttention, CommutesWithAPhaseWithoutQkGains) {
   Log log(nullptr);
   const Transformer shared = load_model(test::golden_folder("more/crope_all_qk_gain_pair"), log);
   ModelConfig config = shared.config;
-  config.qk_gain = "none";
+  config.qk_gain = model::Gain::none;
   const auto without_gains = [&](Variant variant) {
     config.variant = variant;
     std::vector<Tensor> values;

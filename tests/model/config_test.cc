@@ -61,8 +61,8 @@ TEST(Config, OptionalFieldsAreWrittenOnlyWhereTheyDiffer) {
   }
   const ModelConfig absent = config_from_json(plain, "test");
   EXPECT_EQ(absent.head_dim, 0);
-  EXPECT_EQ(absent.qk_gain, "free");
-  EXPECT_EQ(absent.norm_gain, "free");
+  EXPECT_EQ(absent.qk_gain, Gain::free);
+  EXPECT_EQ(absent.norm_gain, Gain::free);
   Json explicit_defaults = plain;
   explicit_defaults.update({{"head_dim", 0}, {"qk_gain", "free"}, {"norm_gain", "free"}});
   EXPECT_EQ(config_to_json(config_from_json(explicit_defaults, "test")), plain);
@@ -81,8 +81,8 @@ TEST(Config, OptionalFieldsRoundTrip) {
     EXPECT_EQ(config_to_json(config), json);
     EXPECT_TRUE(config.other_keys.empty()) << config.other_keys;
     EXPECT_EQ(config.head_dim, chosen.value("head_dim", 0));
-    EXPECT_EQ(config.qk_gain, chosen.value("qk_gain", "free"));
-    EXPECT_EQ(config.norm_gain, chosen.value("norm_gain", "free"));
+    EXPECT_EQ(config.qk_gain.name(), chosen.value("qk_gain", "free"));
+    EXPECT_EQ(config.norm_gain.name(), chosen.value("norm_gain", "free"));
     EXPECT_EQ(config.qk_norm, chosen.value("qk_norm", true));
   }
 }
@@ -100,25 +100,26 @@ TEST(Config, UnknownGainsAreRefusedWithASuggestion) {
   };
   auto [message, hint] = refusal({{"qk_gain", "pairs"}});
   EXPECT_EQ(message.find("dir/config.json"), 0u) << message;
-  EXPECT_NE(message.find("qk_gain = 'pairs', expected free or pair or none"), std::string::npos) << message;
+  EXPECT_NE(message.find("qk_gain: expected free, pair or none, found 'pairs'"), std::string::npos) << message;
   EXPECT_NE(hint.find("'pair'"), std::string::npos) << hint;
   std::tie(message, hint) = refusal({{"norm_gain", "fre"}});
-  EXPECT_NE(message.find("norm_gain = 'fre', expected free or pair"), std::string::npos) << message;
+  EXPECT_NE(message.find("norm_gain: expected free, pair or none, found 'fre'"), std::string::npos) << message;
   EXPECT_NE(hint.find("'free'"), std::string::npos) << hint;
   // The other norms always have gains.
-  EXPECT_NE(refusal({{"norm_gain", "none"}}).first.find("norm_gain = 'none'"), std::string::npos);
+  EXPECT_NE(refusal({{"norm_gain", "none"}}).first.find("norm_gain = none, expected free or pair"), std::string::npos);
   EXPECT_NE(refusal({{"qk_gain", 2}}).first.find("qk_gain: expected a string, found 2"), std::string::npos);
   EXPECT_NE(refusal({{"head_dim", -2}}).first.find("head_dim = -2"), std::string::npos);
   EXPECT_NE(refusal({{"head_dim", 65}}).first.find("65 wide"), std::string::npos) << "RoPE rotates pairs";
 }
 
 TEST(Config, GainsOfANormThatIsNotThereAreRefused) {
-  for (const char* gain : {"pair", "none"}) {
+  for (const Choice<Gain> gain : {Gain::pair, Gain::none}) {
     const std::string message = validation_error([&](ModelConfig& c) { c.qk_norm = false, c.qk_gain = gain; });
-    EXPECT_NE(message.find(std::string("qk_gain = '") + gain + "' in a model without QK-norm"), std::string::npos)
+    EXPECT_NE(message.find(std::string("qk_gain = ") + std::string(gain.name()) + " in a model without QK-norm"),
+              std::string::npos)
         << message;
   }
-  EXPECT_EQ(validation_error([](ModelConfig& c) { c.qk_norm = false, c.norm_gain = "pair"; }), "");
+  EXPECT_EQ(validation_error([](ModelConfig& c) { c.qk_norm = false, c.norm_gain = Gain::pair; }), "");
 }
 
 // Heads need not divide the width where head_dim gives their own.

@@ -31,16 +31,16 @@ TEST(Parameters, CountsAtThePapersSize) {
 
 // Tied and half-width models of the same budget differ in the gains of QK-norm alone: K per norm or K/2.
 TEST(Parameters, MatchedVariantsAtThePapersSize) {
-  const auto difference = [](Variant tied, Variant half, const std::string& qk_gain) {
+  const auto difference = [](Variant tied, Variant half, Gain qk_gain) {
     ModelConfig one = paper(tied), other = paper(half);
     one.qk_gain = other.qk_gain = qk_gain;
     return count_parameters(one).total() - count_parameters(other).total();
   };
   for (const auto& [tied, half] :
        {std::pair{Variant::crope_qk, Variant::half_rope_qk}, std::pair{Variant::crope_all, Variant::half_rope_all}}) {
-    EXPECT_EQ(difference(tied, half, "free"), 2'048);
-    EXPECT_EQ(difference(tied, half, "pair"), 1'024);
-    EXPECT_EQ(difference(tied, half, "none"), 0);
+    EXPECT_EQ(difference(tied, half, Gain::free), 2'048);
+    EXPECT_EQ(difference(tied, half, Gain::pair), 1'024);
+    EXPECT_EQ(difference(tied, half, Gain::none), 0);
   }
 }
 
@@ -48,11 +48,11 @@ TEST(Parameters, GainsPerPairAreHalfAsMany) {
   ModelConfig config = paper(Variant::crope_all);
   const std::int64_t others = 16 * 2 * 1024 + 1024, heads = 16 * 2 * 128;  // two norms a layer and the last; q and k
   EXPECT_EQ(count_parameters(config).norm, others + heads);
-  config.qk_gain = "pair";
+  config.qk_gain = Gain::pair;
   EXPECT_EQ(count_parameters(config).norm, others + heads / 2);
-  config.norm_gain = "pair";
+  config.norm_gain = Gain::pair;
   EXPECT_EQ(count_parameters(config).norm, others / 2 + heads / 2);
-  config.qk_gain = "none";
+  config.qk_gain = Gain::none;
   EXPECT_EQ(count_parameters(config).norm, others / 2);
   for (const ParameterSpec& spec : parameter_specs(config)) {
     EXPECT_EQ(spec.name.find("q_norm"), std::string::npos) << spec.name;
@@ -72,8 +72,8 @@ TEST(Parameters, WideTiedHeadsCostWhatDenseOnesDo) {
 
 TEST(Parameters, TheListAddsUpToTheCounts) {
   for (const VariantTraits& variant : kVariants) {
-    for (const auto& [qk_gain, norm_gain] :
-         std::vector<std::pair<const char*, const char*>>{{"free", "free"}, {"pair", "pair"}, {"none", "free"}}) {
+    for (const auto& [qk_gain, norm_gain] : std::vector<std::pair<Gain, Gain>>{
+             {Gain::free, Gain::free}, {Gain::pair, Gain::pair}, {Gain::none, Gain::free}}) {
       ModelConfig config = paper(variant.variant);
       config.num_layers = 3;
       config.qk_gain = qk_gain;
@@ -89,7 +89,7 @@ TEST(Parameters, TheListAddsUpToTheCounts) {
         EXPECT_EQ(specs[i + 1].role, Role::pair_b);
         EXPECT_EQ(specs[i + 1].shape, specs[i].shape);
       }
-      EXPECT_EQ(total, count_parameters(config).total()) << variant.name << " " << qk_gain;
+      EXPECT_EQ(total, count_parameters(config).total()) << variant.name << " " << config.qk_gain.name();
     }
   }
 }

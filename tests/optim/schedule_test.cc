@@ -36,9 +36,9 @@ TEST(Schedule, ARunShorterThanItsWarmup) {
 
 TEST(Schedule, NamesAndBadValues) {
   for (const auto kind : {ScheduleKind::cosine, ScheduleKind::constant, ScheduleKind::warmup_stable_decay}) {
-    EXPECT_EQ(schedule_by_name(schedule_name(kind)), kind);
+    EXPECT_EQ(Choice<ScheduleKind>::by_name(Choice(kind).name(), "schedule"), kind);
   }
-  EXPECT_THROW(schedule_by_name("cosin"), UsageError);
+  EXPECT_THROW(Choice<ScheduleKind>::by_name("cosin", "schedule"), UsageError);
   EXPECT_NO_THROW(validate(Schedule{}));
   EXPECT_THROW(validate(Schedule{.lr = 0}), UsageError);
   EXPECT_THROW(validate(Schedule{.lr = 1e-3, .min_lr = 2e-3}), UsageError);

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "crope/infer/chat_template.h"
 #include "crope/infer/generation.h"
 #include "crope/serve/api_error.h"
-#include "crope/serve/chat_template.h"
 #include "tests/serve/served_model.h"
 
 namespace crope::serve {
@@ -105,8 +105,8 @@ TEST(Api, EchoHasAnEntryForEachTokenAndOneMore) {
   for (const bool ends : {false, true}) {
     model.end_tokens = {ends ? next.ids[0] : 0};
     Api api(model, {});
-    const Json body = {{"prompt", {ids, ids}},     {"max_tokens", 1}, {"logprobs", 1}, {"echo", true},
-                       {"temperature", 0}, {"seed", 1234}};
+    const Json body = {{"prompt", {ids, ids}}, {"max_tokens", 1},  {"logprobs", 1},
+                       {"echo", true},         {"temperature", 0}, {"seed", 1234}};
     const auto [status, json] = post(api, "/v1/completions", body);
     ASSERT_EQ(status, 200) << json;
     ASSERT_EQ(json["choices"].size(), 2u);
@@ -136,7 +136,8 @@ TEST(Api, EchoOfAPromptThatGoesOneTokenBeyondTheWindow) {
   Api api(model, {});
   const Ids ids = test::draw_ids(4, 25);
   const auto [status, json] =
-      post(api, "/v1/completions", {{"prompt", {ids}}, {"max_tokens", 1}, {"logprobs", 1}, {"echo", true}, {"temperature", 0}});
+      post(api, "/v1/completions",
+           {{"prompt", {ids}}, {"max_tokens", 1}, {"logprobs", 1}, {"echo", true}, {"temperature", 0}});
   ASSERT_EQ(status, 200) << json;
   const Json& values = json["choices"][0]["logprobs"]["token_logprobs"];
   ASSERT_EQ(values.size(), 26u);
@@ -176,8 +177,8 @@ TEST(Api, SeveralAnswersHaveSeedsOfTheirOwnAndShareThePrompt) {
                         .json;
   ASSERT_EQ(json["choices"].size(), 3u);
   for (std::uint64_t i = 0; i < 3; ++i) {
-    const infer::Generation expected =
-        generated(model, {.prompt = prompt, .max_tokens = 10, .sampling = {.temperature = 1, .seed = 5 + i}, .end_tokens = {0}});
+    const infer::Generation expected = generated(
+        model, {.prompt = prompt, .max_tokens = 10, .sampling = {.temperature = 1, .seed = 5 + i}, .end_tokens = {0}});
     EXPECT_EQ(json["choices"][i]["index"], i);
     EXPECT_EQ(json["choices"][i]["token_ids"], Json(expected.ids));
   }
@@ -210,8 +211,8 @@ TEST(Api, StopStringsAreNotPartOfTheText) {
 TEST(Api, StreamsCountAndReportProbabilities) {
   const model::LanguageModel model = served_model();
   Api api(model, {});
-  const Json body = {{"prompt", "hello"}, {"max_tokens", 5},          {"temperature", 0},
-                     {"logprobs", 2},     {"ignore_eos", true},       {"stream_options", {{"include_usage", true}}},
+  const Json body = {{"prompt", "hello"}, {"max_tokens", 5},         {"temperature", 0},
+                     {"logprobs", 2},     {"ignore_eos", true},      {"stream_options", {{"include_usage", true}}},
                      {"echo", true},      {"return_token_ids", true}};
   const std::vector<Json> events = stream(api, "/v1/completions", body);
   ASSERT_EQ(events.size(), 6u) << "one for each token, and the usage";
@@ -232,11 +233,10 @@ TEST(Api, Chat) {
   const Json body = {{"messages", {{{"role", "user"}, {"content", "hello"}}}}, {"max_tokens", 12}, {"temperature", 0}};
   const auto [status, json] = post(api, "/v1/chat/completions", body);
   ASSERT_EQ(status, 200) << json;
-  const infer::Generation expected =
-      generated(model, {.prompt = model.tokenizer->encode("User: hello\nAssistant:"),
-                        .max_tokens = 12,
-                        .stop = {std::string(kChatStop)},
-                        .end_tokens = {0}});
+  const infer::Generation expected = generated(model, {.prompt = model.tokenizer->encode("User: hello\nAssistant:"),
+                                                       .max_tokens = 12,
+                                                       .stop = {std::string(infer::kChatStop)},
+                                                       .end_tokens = {0}});
   const std::string text = expected.text.starts_with(' ') ? expected.text.substr(1) : expected.text;
   EXPECT_EQ(json["choices"][0]["message"]["content"], text);
   std::string streamed;
@@ -249,7 +249,8 @@ TEST(Api, Chat) {
 TEST(Api, Tokens) {
   const model::LanguageModel model = served_model();
   Api api(model, {});
-  EXPECT_EQ(post(api, "/tokenize", {{"prompt", "<|endoftext|>"}, {"add_special_tokens", false}}).json["tokens"], Json({0}));
+  EXPECT_EQ(post(api, "/tokenize", {{"prompt", "<|endoftext|>"}, {"add_special_tokens", false}}).json["tokens"],
+            Json({0}));
   const Json tokens = post(api, "/tokenize", {{"prompt", "hello \xE4\xBD\xA0"}}).json["tokens"];
   EXPECT_EQ(post(api, "/detokenize", {{"tokens", tokens}}).json["prompt"], "hello \xE4\xBD\xA0");
   const Json info = parse_json(get(api, "/tokenizer_info").body, "info");
@@ -290,16 +291,13 @@ TEST(Api, ClientsThatGoFreeTheirPlaces) {
   Api api(model, {.inference = {.max_sequences = 1}});
   const Json endless = {{"prompt", "hello"}, {"max_tokens", 1 << 17}, {"ignore_eos", true}};
   int asked = 0;
-  const HttpResponse gone = api.answer({.method = "POST",
-                                        .path = "/v1/completions",
-                                        .body = to_text(endless),
-                                        .is_open = [&] { return ++asked < 3; }});
+  const HttpResponse gone = api.answer(
+      {.method = "POST", .path = "/v1/completions", .body = to_text(endless), .is_open = [&] { return ++asked < 3; }});
   EXPECT_EQ(gone.status, 499);
   Json streamed = endless;
   streamed["stream"] = true;
   {
-    const HttpResponse broken =
-        api.answer({.method = "POST", .path = "/v1/completions", .body = to_text(streamed)});
+    const HttpResponse broken = api.answer({.method = "POST", .path = "/v1/completions", .body = to_text(streamed)});
     int writes = 0;
     broken.stream([&](std::string_view) { return ++writes < 3; });
     EXPECT_EQ(writes, 3);

@@ -28,10 +28,7 @@ TEST(TrainConfig, ImpossibleValuesNameTheirField) {
       {"weight_decay", [](TrainConfig& c) { c.weight_decay = -0.1; }},
       {"grad_clip", [](TrainConfig& c) { c.grad_clip = NAN; }},
       {"lr", [](TrainConfig& c) { c.lr = -1; }},
-      {"schedule", [](TrainConfig& c) { c.schedule = "cosin"; }},
-      {"muon_tied", [](TrainConfig& c) { c.muon_tied = "complx"; }},
-      {"precision", [](TrainConfig& c) { c.precision = "fp16"; }},
-      {"order of rows", [](TrainConfig& c) { c.data_order = "random"; }},
+      {"muon_precision", [](TrainConfig& c) { c.muon_precision = Precision::automatic; }},
       {"device", [](TrainConfig& c) { c.device = "gpu"; }},
   };
   for (const auto& [field, spoil] : cases) {
@@ -47,9 +44,9 @@ TEST(TrainConfig, ImpossibleValuesNameTheirField) {
 }
 
 TEST(TrainConfig, PrecisionIsChosenOnlyWhereItIsLeftOpen) {
-  EXPECT_EQ(resolve_precision("fp32", "cpu"), "fp32");
-  EXPECT_EQ(resolve_precision("bf16", "cpu"), "bf16");
-  EXPECT_EQ(resolve_precision("auto", "cpu"), "fp32");
+  EXPECT_EQ(resolve_precision(Precision::fp32, "cpu"), Precision::fp32);
+  EXPECT_EQ(resolve_precision(Precision::bf16, "cpu"), Precision::bf16);
+  EXPECT_EQ(resolve_precision(Precision::automatic, "cpu"), Precision::fp32);
 }
 
 TEST(Settings, GoInAndComeOutAgain) {
@@ -83,6 +80,11 @@ TEST(Settings, MistakesAreNamed) {
   EXPECT_NE(message({{"steps", "many"}}).find("steps"), std::string::npos);
   EXPECT_NE(message({{"lr", nullptr}}).find("lr: expected a number"), std::string::npos);
   EXPECT_NE(message({{"schedule", 3}}).find("schedule: expected a string"), std::string::npos);
+  EXPECT_EQ(message({{"schedule", "cosin"}}),
+            "recipe: schedule: expected cosine, constant or wsd, found 'cosin' did you mean 'cosine'?");
+  EXPECT_NE(message({{"muon_tied", "complx"}}).find("expected complex or separate"), std::string::npos);
+  EXPECT_NE(message({{"precision", "fp16"}}).find("expected auto, fp32 or bf16"), std::string::npos);
+  EXPECT_NE(message({{"data_order", "random"}}).find("expected sequential or shuffled"), std::string::npos);
 }
 
 TEST(Settings, OnlyWhatMakesAnotherRunConflicts) {

@@ -154,7 +154,7 @@ TEST_F(TrainJobTest, ARunBesideNothingItKnowsHasAbsolutePaths) {
 TEST_F(TrainJobTest, NothingIsLeftToBeChosen) {
   const TrainJob job = resolve_job(tiny_.request("run", {{"micro_batch_size", 0}, {"precision", "auto"}}));
   EXPECT_EQ(job.config.micro_batch_size, 4) << "no more than the batch";
-  EXPECT_NE(job.config.precision, "auto");
+  EXPECT_NE(job.config.precision, Precision::automatic);
   EXPECT_EQ(job.config.threads, 1);
   EXPECT_EQ(job.model.other_keys["init"]["embedding_std"], 0.02) << "config.json records the initialisation";
 }
