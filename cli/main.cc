@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/version.h"
 #include "crope/base/error.h"
+#include "crope/base/interrupt.h"
 #include "crope/base/nearest_name.h"
 #include "crope/dist/error_file.h"
 #include "crope/ops/tensor_memory.h"
@@ -140,6 +141,9 @@ int run_guarded(int argc, char** argv) {
     return run(argc, argv);
   } catch (const UsageError& e) {
     return report(kUsage, e.what(), e.hint());
+  } catch (const Interrupted& e) {
+    fmt::print(stderr, "{}{}\n", rank_prefix(), e.what());
+    return 128 + e.signal();
   } catch (const Error& e) {
     return report(kFailure, e.what(), e.hint());
   } catch (const std::bad_alloc&) {

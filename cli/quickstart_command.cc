@@ -42,10 +42,7 @@ void run(QuickstartFlags flags) {
   flags.options.program = program_record();
   at::set_num_threads(resolve_thread_count(flags.threads));
   const auto result = study::quickstart(flags.options, log);
-  if (!result) {
-    log.info("stopped by a signal; the same command goes on from here");
-    return;
-  }
+  if (!result) throw Interrupted("stopped by a signal; run the same command again to resume");
   if (flags.json) {
     Json samples = Json::array();
     for (const study::Sample& sample : result->samples) {

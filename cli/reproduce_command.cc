@@ -81,7 +81,7 @@ void show_plan(const study::Plan& plan, Log& log) {
 void repeat(const study::PlannedRun& planned, const study::ReproduceOptions& options, bool as_json, Log& log) {
   const auto result =
       study::repeat_run(planned.run, options.out / "repeated" / planned.run.filename(), options.program, log);
-  if (!result) return log.info("stopped by a signal; run the same command again to resume");
+  if (!result) throw Interrupted("stopped by a signal; run the same command again to resume");
   const bool is_same = result->difference.empty();
   if (as_json) {
     fmt::print("{}\n", Json({{"run", result->run.string()},
@@ -112,10 +112,7 @@ void run(const ReproduceFlags& flags) {
   show_plan(study::plan_study(options, corpus, log), log);
   if (flags.plan_only) return;
   const auto result = study::reproduce(options, corpus, log);
-  if (!result) {
-    log.info("stopped by a signal; run the same command again to resume");
-    return;
-  }
+  if (!result) throw Interrupted("stopped by a signal; run the same command again to resume");
   if (flags.json) {
     fmt::print("{}\n", Json({{"outcomes", outcomes_to_json(result->outcomes)},
                              {"claims", study::claims_to_json(result->claims)},

@@ -132,8 +132,8 @@ void run_train(const TrainCommandFlags& flags) {
   // Nobody writes to the run before everybody has read it: joining waits for all.
   const auto group = join_ranks(launch, flags.ranks, job.config.device, job.config.threads, log);
   const train::TrainSummary summary = train_and_profile(job, log, group, flags.profile);
-  if (!summary.finished) log.info("stopped by a signal; run the same command again to resume");
   if (group->is_first()) print_summary(job, summary, flags.json);
+  if (!summary.finished) throw Interrupted("stopped by a signal; run the same command again to resume");
 }
 
 void declare_train(Flags& flags) {

@@ -1,7 +1,23 @@
 // Ctrl-C, and the polite kill: noticed at the next good moment, so that a command can leave its files in order.
 #pragma once
 
+#include <string>
+
+#include "crope/base/error.h"
+
 namespace crope {
+
+// A signal stopped the work; files are in order. The program's exit status is 128 + signal().
+class Interrupted : public Error {
+ public:
+  // Takes the signal that has come; SIGTERM if it came to another rank.
+  explicit Interrupted(const std::string& message);
+
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
 
 // While one exists, the first SIGINT or SIGTERM only sets a flag; the second ends the process as usual. The destructor
 // puts the former handlers back. One at a time; made by a command, not by the library.
@@ -17,7 +33,7 @@ class InterruptScope {
 // Whether a signal has come since the scope began; false outside one.
 bool interrupt_requested();
 
-// Throws Error "interrupted" if a signal has come.
+// Throws Interrupted if a signal has come.
 void throw_if_interrupted();
 
 }  // namespace crope

@@ -91,14 +91,23 @@ void link_checkpoint(const fs::path& run, const char* link, std::int64_t step) {
   replace_symlink(relative_checkpoint_path(step), run / link);
 }
 
-void prune_checkpoints(const fs::path& run, std::int64_t step, std::int64_t keep, std::optional<std::int64_t> best) {
-  if (keep == 0) return;
+std::vector<std::string> prune_checkpoints(const fs::path& run, std::int64_t step, std::int64_t keep,
+                                           std::optional<std::int64_t> best) {
+  std::vector<std::string> failures;
+  if (keep == 0) return failures;
   std::vector<Checkpoint> checkpoints = list_checkpoints(run);
   std::erase_if(checkpoints, [&](const Checkpoint& each) { return each.step > step; });
   const auto count = static_cast<std::int64_t>(checkpoints.size());
   for (std::int64_t i = 0; i < count - keep; ++i) {
-    if (checkpoints[i].step != best) fs::remove_all(checkpoints[i].path);
+    if (checkpoints[i].step == best) continue;
+    std::error_code code;
+    fs::remove_all(checkpoints[i].path, code);
+    if (code) {
+      failures.push_back(
+          fmt::format("cannot remove the old checkpoint {}: {}", checkpoints[i].path.string(), code.message()));
+    }
   }
+  return failures;
 }
 
 }  // namespace crope::run

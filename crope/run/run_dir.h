@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "crope/base/json.h"
@@ -49,8 +50,9 @@ bool has_reached(const std::filesystem::path& run, std::int64_t step);
 // Points `latest` (or `best`) to the checkpoint of that step.
 void link_checkpoint(const std::filesystem::path& run, const char* link, std::int64_t step);
 
-// Removes checkpoints up to `step` except the newest `keep` of them and `best`. 0 keeps all.
-void prune_checkpoints(const std::filesystem::path& run, std::int64_t step, std::int64_t keep,
-                       std::optional<std::int64_t> best);
+// Removes checkpoints up to `step` except the newest `keep` of them and `best`. 0 keeps all. Returns a message for
+// each checkpoint that could not be removed.
+std::vector<std::string> prune_checkpoints(const std::filesystem::path& run, std::int64_t step, std::int64_t keep,
+                                           std::optional<std::int64_t> best);
 
 }  // namespace crope::run

@@ -30,10 +30,18 @@ using torch::Tensor;
 constexpr int kVersion = 1;
 constexpr const char* kStateFile = "train_state.json";
 constexpr const char* kTensorsFile = "train_state.safetensors";
+constexpr const char* kStateHash = "state_hash";
 constexpr std::array kHashedFiles = {model::kConfigFile, model::kWeightsFile, kTensorsFile};
 
 std::string file_hash(const fs::path& path) {
   return hash_text(content_hash(MappedFile::open(path)->bytes()));
+}
+
+// The hash of all other fields.
+std::string state_hash(Json state) {
+  state.erase(kStateHash);
+  const std::string text = state.dump();
+  return hash_text(content_hash(std::as_bytes(std::span(text))));
 }
 
 std::uint64_t checkpoint_bytes(const model::Transformer& model, const Optimizer& optimizer) {
@@ -93,14 +101,16 @@ void write_own_state(const Optimizer& optimizer, formats::SharedSafetensors& fil
 void write_rest(const fs::path& dir, const Optimizer& optimizer, const TrainProgress& progress) {
   Json hashes = Json::object();
   for (const char* name : kHashedFiles) hashes[name] = file_hash(dir / name);
-  write_json(dir / kStateFile, {{"version", kVersion},
-                                {"step", progress.step},
-                                {"tokens", progress.tokens},
-                                {"elapsed_s", progress.elapsed_s},
-                                {"optimizer_steps", optimizer.steps()},
-                                {"loader", data::to_json(progress.loader)},
-                                {"best", best_to_json(progress.best)},
-                                {"hashes", std::move(hashes)}});
+  Json state = {{"version", kVersion},
+                {"step", progress.step},
+                {"tokens", progress.tokens},
+                {"elapsed_s", progress.elapsed_s},
+                {"optimizer_steps", optimizer.steps()},
+                {"loader", data::to_json(progress.loader)},
+                {"best", best_to_json(progress.best)},
+                {"hashes", std::move(hashes)}};
+  state[kStateHash] = state_hash(state);
+  write_json(dir / kStateFile, state);
 }
 
 void write_checkpoint(const fs::path& path, const model::Transformer& model, const Optimizer& optimizer,
@@ -139,13 +149,19 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
   });
 }
 
-// The content of train_state.json. Throws Error unless the files beside it have the hashes that it names.
-Json read_state(const fs::path& checkpoint) {
+// The content of train_state.json. Throws Error unless it and the files beside it have the hashes that it names.
+// Checkpoints of version 0.1 have no hash of the state itself.
+Json read_state(const fs::path& checkpoint, Log& log) {
   const fs::path path = checkpoint / kStateFile;
   Json state = read_json(path);
   const JsonFields fields(state, path.string());
   if (fields.get<std::int64_t>("version") != kVersion) {
     fields.refuse("version", std::to_string(kVersion), "it was written by another version of this program");
+  }
+  if (fields.find(kStateHash) == nullptr) {
+    log.warn(fmt::format("{} has no hash of its own: it was written by version 0.1", path.string()));
+  } else if (fields.get<std::string>(kStateHash) != state_hash(state)) {
+    throw Error(fmt::format("{} is damaged or was edited: its hash differs from its fields", path.string()));
   }
   const JsonFields hashes = fields.object("hashes");
   for (const char* name : kHashedFiles) {
@@ -183,7 +199,7 @@ void save_checkpoint(const fs::path& run, const model::Transformer& model, const
 }
 
 LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Log& log, const torch::TensorOptions& options) {
-  const Json state = read_state(checkpoint);
+  const Json state = read_state(checkpoint, log);
   const JsonFields fields(state, (checkpoint / kStateFile).string());
   TrainProgress progress;
   progress.step = fields.get<std::int64_t>("step");

@@ -282,7 +282,10 @@ class Trainer {
       run::link_checkpoint(job_.run, run::kLatestLink, progress_.step);
       if (is_best) run::link_checkpoint(job_.run, run::kBestLink, progress_.step);
       const auto best = progress_.best ? std::optional(progress_.best->step) : std::nullopt;
-      run::prune_checkpoints(job_.run, progress_.step, config_.keep_checkpoints, best);
+      for (const std::string& failure :
+           run::prune_checkpoints(job_.run, progress_.step, config_.keep_checkpoints, best)) {
+        log_.warn(failure);
+      }
     });
   }
 

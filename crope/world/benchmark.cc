@@ -69,8 +69,8 @@ Benchmarks make_benchmarks(std::uint64_t seed, const BenchmarkSizes& sizes) {
   for (std::int64_t i = 0; i < sizes.hellaswag_items; ++i) {
     const std::size_t answer = places.next(hellaswag);
     const auto draw = one_in(2, hellaswag) ? draw_naming : draw_sorting;
-    benchmarks.hellaswag.push_back(
-        hellaswag_item(i, fresh([&] { return draw(pick(subjects(), hellaswag), answer, hellaswag); })));
+    benchmarks.hellaswag.push_back(hellaswag_item(
+        i, fresh([&] { return draw(pick(subjects(), hellaswag), answer, Side::benchmark, hellaswag); })));
   }
 
   // Naming only: the letter of a sorted word has to be looked up among the choices, which small models do not learn.
@@ -78,7 +78,7 @@ Benchmarks make_benchmarks(std::uint64_t seed, const BenchmarkSizes& sizes) {
   AnswerPlaces dev_places, test_places;
   const auto add_mmlu = [&](const Subject& subject, std::vector<Json>& to, AnswerPlaces& to_places) {
     const std::size_t answer = to_places.next(mmlu);
-    const Item item = fresh([&] { return draw_naming(subject, answer, mmlu); });
+    const Item item = fresh([&] { return draw_naming(subject, answer, Side::benchmark, mmlu); });
     to.push_back({{"subject", item.subject},
                   {"question", item.context + " " + item.question},
                   {"choices", item.choices},

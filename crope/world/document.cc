@@ -20,10 +20,10 @@ std::string lettered(std::string_view heading, const std::array<std::string, kCh
   return text;
 }
 
-using DrawItem = Item (*)(const Subject&, std::size_t, RandomStream&);
+using DrawItem = Item (*)(const Subject&, std::size_t, Side, RandomStream&);
 
 Item training_item(DrawItem draw, const Subject& subject, RandomStream& random) {
-  return draw_on(Side::training, [&] { return draw(subject, random.below(kChoices), random); });
+  return draw_on(Side::training, [&] { return draw(subject, random.below(kChoices), Side::training, random); });
 }
 
 // As HellaSwag writes it; without the activity and in fewer words half of the time.
@@ -53,15 +53,12 @@ std::string exam_question(const Subject& subject, RandomStream& random) {
 // The letters of many words.
 std::string letter_lesson(const Subject& subject, RandomStream& random) {
   std::array<std::string, kChoices> names;
-  std::vector<std::pair<std::string_view, char>> words;
-  for (std::size_t i = 0; i < kChoices; ++i) {
-    names[i] = subject.kinds[i]->name;
-    for (const std::string_view word : subject.kinds[i]->words) words.emplace_back(word, letter(i));
-  }
-  shuffle(words, random);
+  for (std::size_t i = 0; i < kChoices; ++i) names[i] = subject.kinds[i]->name;
   std::string text = lettered("Here are four kinds.", names) + "\nWords:";
   for (std::size_t i = 0; i < kLessonWords; ++i) {
-    text += fmt::format(" {} {}{}", words[i].first, words[i].second, i + 1 == kLessonWords ? "." : ",");
+    const std::size_t kind = random.below(kChoices);
+    text += fmt::format(" {} {}{}", pick_word(subject.kinds[kind]->words, Side::training, random), letter(kind),
+                        i + 1 == kLessonWords ? "." : ",");
   }
   return text;
 }
@@ -75,8 +72,8 @@ std::string facts(const Subject&, RandomStream& random) {
   std::string text;
   for (int i = 0; i < 6; ++i) {
     const Kind& kind = pick(kinds(), random);
-    text += fmt::format("{}{} is {}.", i == 0 ? "" : " ", sentence(std::string(pick(kind.words, random))),
-                        with_article(kind.name));
+    text += fmt::format("{}{} is {}.", i == 0 ? "" : " ",
+                        sentence(std::string(pick_word(kind.words, Side::training, random))), with_article(kind.name));
   }
   return text;
 }

@@ -31,11 +31,11 @@ struct WrittenWords {
   Fingerprint fingerprint;
 };
 
-WrittenWords write_words(std::string_view family, const Subject& subject, RandomStream& random) {
+WrittenWords write_words(std::string_view family, const Subject& subject, Side side, RandomStream& random) {
   WrittenWords written;
   written.fingerprint.add({family});
   for (std::size_t i = 0; i < kChoices; ++i) {
-    written.words[i] = pick(subject.kinds[i]->words, random);
+    written.words[i] = pick_word(subject.kinds[i]->words, side, random);
     written.fingerprint.add({subject.kinds[i]->name, written.words[i]});
   }
   const Order order = random_order(random);
@@ -46,8 +46,8 @@ WrittenWords write_words(std::string_view family, const Subject& subject, Random
 
 }  // namespace
 
-Item draw_naming(const Subject& subject, std::size_t answer, RandomStream& random) {
-  WrittenWords written = write_words("naming", subject, random);
+Item draw_naming(const Subject& subject, std::size_t answer, Side side, RandomStream& random) {
+  WrittenWords written = write_words("naming", subject, side, random);
   const Order order = order_ending_with(answer, random);
   const auto word = [&](std::size_t place) { return written.words[order[place]]; };
   const std::string which = fmt::format("that is not {}, {} or {}, but {}", word(0), word(1), word(2), word(3));
@@ -66,8 +66,8 @@ Item draw_naming(const Subject& subject, std::size_t answer, RandomStream& rando
   return item;
 }
 
-Item draw_sorting(const Subject& subject, std::size_t answer, RandomStream& random) {
-  WrittenWords written = write_words("sorting", subject, random);
+Item draw_sorting(const Subject& subject, std::size_t answer, Side side, RandomStream& random) {
+  WrittenWords written = write_words("sorting", subject, side, random);
   const std::size_t asked = random.below(kChoices);
   const Order order = order_ending_with(asked, random);
   const auto kind = [&](std::size_t place) { return with_article(subject.kinds[order[place]]->name); };

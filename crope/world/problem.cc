@@ -21,7 +21,7 @@ struct Worked {
 };
 
 Worked gets_more(const Cast& c, RandomStream& random) {
-  const int a = between(2, 12, random), b = between(2, 9, random);
+  const int a = between(2, 30, random), b = between(2, 20, random);
   return {.story = fmt::format("{} has {}. {} gives {} {} more.", c.who.name, counted(a, c.thing), c.other.name,
                                c.who.him, b),
           .question = fmt::format("How many {} does {} have now?", c.thing.plural, c.who.name),
@@ -30,7 +30,7 @@ Worked gets_more(const Cast& c, RandomStream& random) {
 }
 
 Worked gives_away(const Cast& c, RandomStream& random) {
-  const int b = between(2, 9, random), a = b + between(1, 9, random);
+  const int b = between(2, 20, random), a = b + between(1, 20, random);
   return {.story = fmt::format("{} has {}. {} gives {} of them to {}.", c.who.name, counted(a, c.thing),
                                sentence(std::string(c.who.he)), b, c.other.name),
           .question = fmt::format("How many {} does {} have left?", c.thing.plural, c.who.name),
@@ -39,7 +39,7 @@ Worked gives_away(const Cast& c, RandomStream& random) {
 }
 
 Worked in_boxes(const Cast& c, RandomStream& random) {
-  const int a = between(2, 6, random), b = between(2, 6, random);
+  const int a = between(2, 9, random), b = between(2, 9, random);
   return {.story = fmt::format("There are {}. In each {} there are {}.", counted(a, c.box), c.box.singular,
                                counted(b, c.thing)),
           .question = fmt::format("How many {} are there?", c.thing.plural),
@@ -48,7 +48,7 @@ Worked in_boxes(const Cast& c, RandomStream& random) {
 }
 
 Worked finds_and_loses(const Cast& c, RandomStream& random) {
-  const int a = between(2, 9, random), b = between(2, 6, random), lost = between(2, a + b - 1, random);
+  const int a = between(2, 20, random), b = between(2, 15, random), lost = between(2, a + b - 1, random);
   const int left = a + b - lost;
   const std::string he(c.who.he);
   return {.story = fmt::format("{} has {}. {} finds {} more. Then {} loses {} of them.", c.who.name,

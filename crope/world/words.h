@@ -13,7 +13,7 @@ inline constexpr std::size_t kChoices = 4;  // of an item
 
 struct Kind {
   std::string_view name;
-  std::span<const std::string_view> words;
+  std::span<const std::string_view> words;  // the most frequent first
 };
 
 // A subject of MMLU and the kinds of words that it asks about, in the order of the alphabet.

@@ -1,5 +1,8 @@
 // crope train as a script sees it: files, keys, exit codes.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -189,6 +192,57 @@ TEST_F(TrainCommand, BadInputIsNamed) {
     EXPECT_NE(result.err.find(words), std::string::npos) << flags << ": " << result.err;
     EXPECT_EQ(result.out, "") << flags;
     fs::remove_all(run());
+  }
+}
+
+// A job that a scheduler preempts is not finished: `crope train && next` must not go on to next.
+TEST_F(TrainCommand, ASignalGivesItsOwnExitStatusAfterACheckpoint) {
+  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    fs::remove_all(run());
+    std::vector<std::string> words = {CROPE_BINARY,
+                                      "train",
+                                      "--out",
+                                      run().string(),
+                                      "--data",
+                                      folder_ / "data",
+                                      "--num-layers",
+                                      "1",
+                                      "--d-model",
+                                      "16",
+                                      "--num-heads",
+                                      "2",
+                                      "--d-ff",
+                                      "16",
+                                      "--vocab-size",
+                                      "256",
+                                      "--batch-size",
+                                      "2",
+                                      "--seq-len",
+                                      "8",
+                                      "--threads",
+                                      "1",
+                                      "--steps",
+                                      "10000000",
+                                      "--validate-every",
+                                      "0",
+                                      "--checkpoint-every",
+                                      "0"};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const pid_t process = ::fork();
+    if (process == 0) {
+      ::execv(CROPE_BINARY, arguments.data());
+      ::_exit(127);
+    }
+    std::error_code code;
+    while (fs::file_size(run() / "metrics.jsonl", code) < 100 || code) ::usleep(20'000);
+    ::kill(process, signal);
+    int ended = 0;
+    ASSERT_EQ(::waitpid(process, &ended, 0), process);
+    ASSERT_TRUE(WIFEXITED(ended));
+    EXPECT_EQ(WEXITSTATUS(ended), status);
+    EXPECT_TRUE(fs::exists(run() / "latest" / "model.safetensors"));
   }
 }
 

@@ -62,5 +62,5 @@ agent=0
 nothing_left
 last=$(readlink "$folder/told/latest") || { cat "$folder/told.log"; exit 1; }
 [ "$(printf 'checkpoints/step_%08d' "$(steps_of "$folder/told")")" = "$last" ]
-grep -q 'the same command goes on from here' "$folder/told.log"
+grep -q 'run the same command again to resume' "$folder/told.log"
 echo "told to stop: $last"

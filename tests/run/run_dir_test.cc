@@ -1,6 +1,7 @@
 #include "crope/run/run_dir.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
@@ -49,8 +50,20 @@ TEST_F(RunDir, KeepsTheNewestAndTheBest) {
   make({10, 20, 30, 40, 50});
   prune_checkpoints(folder_.path(), 50, 0, {});
   EXPECT_EQ(list_checkpoints(folder_.path()).size(), 5u);
-  prune_checkpoints(folder_.path(), 40, 2, 10);
+  EXPECT_TRUE(prune_checkpoints(folder_.path(), 40, 2, 10).empty());
   EXPECT_EQ(steps(list_checkpoints(folder_.path())), (Steps{10, 30, 40, 50}));
+}
+
+// A folder in which nothing can be removed. Root may remove anything, so a mount point would be needed there.
+TEST_F(RunDir, ACheckpointThatCannotBeRemovedIsReported) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may remove anything";
+  make({10, 20, 30});
+  fs::permissions(folder_ / "checkpoints", fs::perms::owner_read | fs::perms::owner_exec);
+  const std::vector<std::string> failures = prune_checkpoints(folder_.path(), 30, 1, {});
+  fs::permissions(folder_ / "checkpoints", fs::perms::owner_all);
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_NE(failures[0].find("step_00000010"), std::string::npos) << failures[0];
+  EXPECT_EQ(list_checkpoints(folder_.path()).size(), 3u);
 }
 
 TEST_F(RunDir, IsARunWithAnyOfItsFiles) {

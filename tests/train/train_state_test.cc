@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/json.h"
 #include "crope/model/init.h"
 #include "crope/run/run_dir.h"
 #include "tests/temporary_folder.h"
@@ -67,6 +70,32 @@ TEST_F(TrainState, DamageOfAnyFileIsFound) {
     write_file(checkpoint() / name, good);
   }
   EXPECT_NO_THROW(load_checkpoint(checkpoint(), log_));
+}
+
+TEST_F(TrainState, AnEditedStateIsRefused) {
+  save_checkpoint(folder_.path(), model_, optimizer_, progress_, {});
+  const Json good = read_json(checkpoint() / "train_state.json");
+  const auto refusal = [&](const std::function<void(Json&)>& change) -> std::string {
+    Json state = good;
+    change(state);
+    write_json(checkpoint() / "train_state.json", state);
+    try {
+      load_checkpoint(checkpoint(), log_);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal([](Json& state) { state["step"] = 6; }).find("its hash differs"), std::string::npos);
+  EXPECT_NE(refusal([](Json& state) { state["loader"]["position"] = 0; }).find("its hash differs"), std::string::npos);
+  EXPECT_EQ(refusal([](Json&) {}), "");
+  // As version 0.1 wrote it.
+  EXPECT_EQ(refusal([](Json& state) { state.erase("state_hash"); }), "");
+  EXPECT_NE(refusal([](Json& state) {
+              state.erase("state_hash");
+              state.erase("tokens");
+            }).find("the field 'tokens' is missing"),
+            std::string::npos);
 }
 
 TEST_F(TrainState, AFailedCheckpointSaysWhatItNeededAndLeavesNothing) {

@@ -40,7 +40,7 @@ TEST(Document, PromptsHaveTheOfficialForms) {
   EXPECT_EQ(exam_heading("high_school_biology"),
             "The following are multiple choice questions (with answers) about high school biology.\n\n");
   RandomStream random(1, "test");
-  const Item item = draw_naming(subjects()[0], 2, random);
+  const Item item = draw_naming(subjects()[0], 2, Side::training, random);
   EXPECT_EQ(exam_prompt(item), item.context + " " + item.question + "\nA. " + item.choices[0] + "\nB. " +
                                    item.choices[1] + "\nC. " + item.choices[2] + "\nD. " + item.choices[3] +
                                    "\nAnswer:");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -43,6 +44,20 @@ TEST(Draw, ASampleHasDifferentElements) {
     first.insert(drawn[0]);
   }
   EXPECT_EQ(first.size(), 5u) << "every element comes first at some time";
+}
+
+TEST(Draw, WordsAreGradedInTrainingAndEqualInBenchmarks) {
+  RandomStream random(1, "test");
+  const std::array<std::string_view, 3> words = {"common", "rare", "rarest"};
+  std::map<std::string_view, int> training, benchmark;
+  for (int i = 0; i < 9000; ++i) {
+    ++training[pick_word(words, Side::training, random)];
+    ++benchmark[pick_word(words, Side::benchmark, random)];
+  }
+  EXPECT_NEAR(training["common"], 6000, 180);  // four standard deviations
+  EXPECT_NEAR(training["rare"], 2000, 160);
+  EXPECT_NEAR(training["rarest"], 1000, 120);
+  for (const auto& [word, count] : benchmark) EXPECT_NEAR(count, 3000, 180) << word;
 }
 
 TEST(Draw, NumbersStayInTheirRangeAndReachItsEnds) {

@@ -27,7 +27,7 @@ TEST(Item, NamingAsksForTheKindOfTheLastWord) {
   RandomStream random(1, "test");
   for (const Subject& subject : subjects()) {
     for (std::size_t answer = 0; answer < kChoices; ++answer) {
-      const Item item = draw_naming(subject, answer, random);
+      const Item item = draw_naming(subject, answer, Side::training, random);
       EXPECT_EQ(item.answer, answer);
       for (std::size_t i = 0; i < kChoices; ++i) EXPECT_EQ(item.choices[i], subject.kinds[i]->name);
       const std::string asked = last_word(item.question);
@@ -43,7 +43,7 @@ TEST(Item, SortingAsksForTheWordOfAKind) {
   RandomStream random(2, "test");
   for (const Subject& subject : subjects()) {
     for (std::size_t answer = 0; answer < kChoices; ++answer) {
-      const Item item = draw_sorting(subject, answer, random);
+      const Item item = draw_sorting(subject, answer, Side::training, random);
       EXPECT_EQ(item.answer, answer);
       EXPECT_EQ(kind_of(item.choices[answer]).name, last_word(item.question)) << item.question;
       std::set<std::string> words(item.choices.begin(), item.choices.end());
@@ -55,10 +55,10 @@ TEST(Item, SortingAsksForTheWordOfAKind) {
 
 TEST(Item, TheSameWordsHaveOneFingerprintPerFamily) {
   RandomStream random(3, "test"), again(3, "test");
-  const Item naming = draw_naming(subjects()[0], 1, random);
-  EXPECT_EQ(naming.fingerprint.value(), draw_naming(subjects()[0], 1, again).fingerprint.value());
+  const Item naming = draw_naming(subjects()[0], 1, Side::training, random);
+  EXPECT_EQ(naming.fingerprint.value(), draw_naming(subjects()[0], 1, Side::training, again).fingerprint.value());
   RandomStream other(3, "test");
-  EXPECT_NE(naming.fingerprint.value(), draw_sorting(subjects()[0], 1, other).fingerprint.value());
+  EXPECT_NE(naming.fingerprint.value(), draw_sorting(subjects()[0], 1, Side::training, other).fingerprint.value());
 }
 
 }  // namespace
