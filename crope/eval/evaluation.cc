@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
+#include <set>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
@@ -11,6 +13,8 @@
 #include "crope/eval/journal.h"
 #include "crope/eval/results.h"
 #include "crope/eval/runner.h"
+#include "crope/eval/stored_results.h"
+#include "crope/eval/task_list.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
 #include "crope/run/run_dir.h"
@@ -33,8 +37,8 @@ void check_options(const EvaluationOptions& options) {
 
 text::Tokenizer load_tokenizer(const fs::path& dir, std::int64_t vocab_size) {
   if (!fs::exists(dir / "tokenizer.json")) {
-    throw Error(fmt::format("{}: there is no tokenizer.json, and benchmarks are texts", dir.string()),
-                "copy the one that the training data was made with there; 'crope tokenizer import' makes GPT-2's");
+    throw Error(fmt::format("{}: tokenizer.json is missing, and benchmarks are texts", dir.string()),
+                "copy the tokenizer of the training data there; 'crope tokenizer import' makes GPT-2's");
   }
   text::Tokenizer tokenizer = text::Tokenizer::load(dir);
   if (tokenizer.vocab_size() > vocab_size) {
@@ -49,8 +53,10 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-void write_samples(const fs::path& out, const TaskList& list, const std::vector<TaskOutcome>& outcomes) {
+void write_samples(const fs::path& out, const TaskList& list, const std::vector<TaskOutcome>& outcomes,
+                   const std::set<std::string>& kept) {
   for (std::size_t t = 0; t < list.tasks.size(); ++t) {
+    if (kept.contains(list.tasks[t].name)) continue;
     write_file(out / fmt::format("samples_{}.jsonl", list.tasks[t].name), sample_lines(list.tasks[t], outcomes[t]));
   }
 }
@@ -75,6 +81,14 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
                                    {.num_fewshot = options.num_fewshot, .limit = options.limit}, log);
   const fs::path& out = options.out;
   make_folder(out);
+  facts.fingerprint = model_fingerprint(dir);
+  std::optional<StoredResults> stored;
+  std::set<std::string> kept;
+  dist::together(*group, [&] {
+    if (!group->is_first()) return;
+    stored.emplace(out, ResultsIdentity{facts.model, facts.fingerprint, facts.add_bos}, log);
+    kept = stored->kept_tasks(list, options.overwrite, log);
+  });
 
   const double loading = unix_time();
   const model::Transformer model = model::load_model(dir, log);
@@ -83,7 +97,7 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
                              .batch_sequences = options.batch_sequences,
                              .bos = options.add_bos ? Bos::added : Bos::absent,
                              .journal = out / kJournalName,
-                             .model_name = model_fingerprint(dir)};
+                             .model_name = facts.fingerprint};
   std::vector<std::vector<Response>> responses;
   dist::together(*group, [&] { responses = run_tasks(model, tokenizer, own_items(list.tasks, *group), runner, log); });
   responses = gather_responses(list.tasks, responses, *group);
@@ -94,9 +108,10 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   }
   facts.seconds = unix_time() - facts.start_time;
   const Json document = results_document(list, outcomes, facts);
-  if (options.log_samples) write_samples(out, list, outcomes);
-  write_file(out / run::kItemsFile, item_lines(list, outcomes));
-  write_json(out / run::kResultsFile, document);  // last: where it is, the other files are complete
+  if (options.log_samples) write_samples(out, list, outcomes, kept);
+  write_file(out / run::kItemsFile, stored->merged_items(item_lines(list, outcomes), kept));
+  // Last: when it is there, the other files are complete.
+  write_json(out / run::kResultsFile, stored->merged(document, kept));
   fs::remove(runner.journal);
   return document;
 }

@@ -6,7 +6,7 @@ namespace crope::eval {
 namespace {
 
 Task choice_task(const std::string& name, int items) {
-  Task task{.name = name, .alias = name, .metrics = {"acc"}};
+  Task task{.name = name, .alias = name, .metrics = {MetricId::acc}, .headline = MetricKey{MetricId::acc}};
   for (int i = 0; i < items; ++i) {
     task.items.push_back(
         {.doc = {{"question", "é\n"}, {"n", i}}, .context = "Q", .choices = {"A", "B"}, .gold = 0, .target = "0"});
@@ -21,8 +21,7 @@ Response scores(double a, double b) {
 
 TEST(Results, DocumentHasLmEvalsSchema) {
   TaskList list{.names = {"mmlu"}, .tasks = {choice_task("mmlu_anatomy", 3), choice_task("mmlu_virology", 2)}};
-  list.groups.push_back(
-      {.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}, .tasks = {0, 1}});
+  list.groups.push_back({.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}});
   const std::vector<TaskOutcome> outcomes = {
       make_outcome(list.tasks[0], {scores(-1, -2), scores(-2, -1), scores(-1, -2)}),
       make_outcome(list.tasks[1], {scores(-1, -2), scores(-1, -2)})};
@@ -47,9 +46,14 @@ TEST(Results, DocumentHasLmEvalsSchema) {
 
 TEST(Results, ItemLinesHaveOneCharacterPerItem) {
   Task hellaswag = choice_task("hellaswag", 3);
-  hellaswag.metrics = {"acc", "acc_norm"};
+  hellaswag.metrics = {MetricId::acc, MetricId::acc_norm};
+  hellaswag.headline = {MetricId::acc_norm};
   for (Item& item : hellaswag.items) item.choices = {"AAAA", "B"};  // acc_norm divides by 4 and by 1
-  Task gsm8k{.name = "gsm8k", .alias = "gsm8k", .output_type = OutputType::generate_until, .metrics = {"exact_match"}};
+  Task gsm8k{.name = "gsm8k",
+             .alias = "gsm8k",
+             .kind = TaskKind::generation,
+             .metrics = {MetricId::exact_match},
+             .headline = MetricKey{MetricId::exact_match, Filter::flexible_extract}};
   gsm8k.items.resize(2, {.doc = {}, .context = "Q", .target = "#### 4"});
   const TaskList list{.names = {"hellaswag", "mmlu_anatomy", "gsm8k"},
                       .tasks = {hellaswag, choice_task("mmlu_anatomy", 2), gsm8k}};
@@ -63,6 +67,37 @@ TEST(Results, ItemLinesHaveOneCharacterPerItem) {
                                         "\n"
                                         R"({"task":"gsm8k","metric":"exact_match","correct":"01"})"
                                         "\n");
+}
+
+TEST(Results, GroupsOfMixedOrMissingTasksAreRemoved) {
+  TaskList list{.names = {"mmlu"}, .tasks = {choice_task("mmlu_anatomy", 2), choice_task("mmlu_virology", 2)}};
+  list.groups.push_back({.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}});
+  const std::vector<TaskOutcome> outcomes = {make_outcome(list.tasks[0], {scores(-1, -2), scores(-2, -1)}),
+                                             make_outcome(list.tasks[1], {scores(-1, -2), scores(-1, -2)})};
+  const Json document = results_document(list, outcomes, {});
+  EXPECT_EQ(document["results"]["mmlu"]["acc,none"], 0.75);
+  Json mixed = document, missing = document;
+  mixed["n-shot"]["mmlu_virology"] = 5;
+  update_groups(mixed);
+  EXPECT_FALSE(mixed["results"].contains("mmlu"));
+  EXPECT_FALSE(mixed["group_subtasks"].contains("mmlu"));
+  missing["results"].erase("mmlu_virology");
+  update_groups(missing);
+  EXPECT_FALSE(missing["results"].contains("mmlu"));
+  EXPECT_FALSE(missing.contains("groups"));
+  EXPECT_EQ(find_headline(document, "mmlu")->items, 4);
+  EXPECT_FALSE(find_headline(missing, "mmlu"));
+  EXPECT_FALSE(find_headline(nullptr, "mmlu"));
+}
+
+TEST(Results, SamplesOfChoicesThatEndTheContext) {
+  Task task = choice_task("winogrande", 1);
+  task.items[0].context = "Shot.\n\n";
+  task.items[0].continuation = "sleeps.";
+  const Json line = parse_json(sample_lines(task, make_outcome(task, {scores(-1, -2.5)})), "samples");
+  EXPECT_EQ(line["arguments"]["gen_args_1"], (Json{{"arg_0", "Shot.\n\nB"}, {"arg_1", " sleeps."}}));
+  // SHA-256 of the first request's context.
+  EXPECT_EQ(line["prompt_hash"], "8b5634100c0ee9f82e947a6e3f0f3d915797edc7aad769a7e2c061f948081881");
 }
 
 TEST(Results, ASingleItemHasNoError) {
@@ -92,7 +127,7 @@ TEST(Results, SampleLines) {
 }
 
 TEST(Results, GenerationsHaveALineForEachFilter) {
-  Task task{.name = "gsm8k", .alias = "gsm8k", .output_type = OutputType::generate_until, .metrics = {"exact_match"}};
+  Task task{.name = "gsm8k", .alias = "gsm8k", .kind = TaskKind::generation, .metrics = {MetricId::exact_match}};
   task.config = {{"generation_kwargs", {{"until", {"Question:"}}}}};
   task.items.push_back({.doc = {{"question", "Q"}}, .context = "Q", .target = "#### 4"});
   const std::string lines = sample_lines(task, make_outcome(task, {{.text = " so 4"}}));
