@@ -30,11 +30,13 @@ struct EvalFlags {
   bool json = false;
 };
 
-void print_table(const std::vector<eval::Headline>& lines) {
+void print_table(const Json& results, const std::vector<std::string>& tasks) {
   fmt::print("{:<36}{:<18}{:>12}{:>12}{:>9}\n", "task", "metric", "value", "stderr", "items");
-  for (const eval::Headline& line : lines) {
-    const std::string error = line.standard_error ? fmt::format("± {:.4f}", *line.standard_error) : "-";
-    fmt::print("{:<36}{:<18}{:>12.4f}{:>12}{:>9}\n", line.task, line.metric, line.value, error, line.items);
+  for (const std::string& task : tasks) {
+    for (const eval::Headline& line : eval::headlines(results, task)) {
+      const std::string error = line.standard_error ? fmt::format("± {:.4f}", *line.standard_error) : "-";
+      fmt::print("{:<36}{:<18}{:>12.4f}{:>12}{:>9}\n", line.task, line.metric, line.value, error, line.items);
+    }
   }
 }
 
@@ -75,7 +77,7 @@ void run(EvalFlags flags) {
     fmt::print("{}\n", results.dump());
     return;
   }
-  print_table(eval::headlines(results, options.tasks));
+  print_table(results, options.tasks);
   log.info(fmt::format("written: {}", (options.out / run::kResultsFile).string()));
 }
 

@@ -60,24 +60,18 @@ std::vector<std::string> benchmark_file_names(const TaskRow& row, Split split) {
 }
 
 std::vector<fs::path> find_benchmark_files(const fs::path& data, const TaskRow& row, Split split) {
+  const std::vector<std::string> names = benchmark_file_names(row, split);
   for (const fs::path& folder : {data / row.name, data}) {
-    for (const std::string& pattern : benchmark_file_names(row, split)) {
+    for (const std::string& name : names) {
       std::vector<fs::path> found;
-      collect(folder, pattern, found);
+      collect(folder, name, found);
       if (!found.empty()) return found;
     }
   }
-  return {};
-}
-
-std::vector<fs::path> require_benchmark_files(const fs::path& data, const TaskRow& row, Split split) {
-  std::vector<fs::path> found = find_benchmark_files(data, row, split);
-  if (!found.empty()) return found;
   if (!fs::exists(data)) throw Error(fmt::format("{}: no such folder of benchmark files", data.string()));
   throw Error(fmt::format("{}: found no {} of {}", data.string(),
                           split == Split::questions ? "questions" : "few-shot examples", row.name),
-              fmt::format("put one of these into {}: {}", (data / row.name).string(),
-                          fmt::join(benchmark_file_names(row, split), ", ")));
+              fmt::format("put one of these into {}: {}", (data / row.name).string(), fmt::join(names, ", ")));
 }
 
 }  // namespace crope::eval

@@ -16,12 +16,9 @@ enum class Split { questions, examples };  // examples: the documents that few-s
 // name.
 std::vector<std::string> benchmark_file_names(const TaskRow& row, Split split);
 
-// The files under the first of these names that exists in data/<task>/, or else in `data`; in order, or none.
+// The files under the first of these names that exists in data/<task>/, or else in `data`, in order. Throws Error
+// listing the names if there are none.
 std::vector<std::filesystem::path> find_benchmark_files(const std::filesystem::path& data, const TaskRow& row,
                                                         Split split);
-
-// The same. Throws Error listing the names that were looked for if there are none.
-std::vector<std::filesystem::path> require_benchmark_files(const std::filesystem::path& data, const TaskRow& row,
-                                                           Split split);
 
 }  // namespace crope::eval

@@ -32,8 +32,6 @@ Json task_record(const TaskRow& row, const std::string& name) {
   config[std::string(row.split) + "_split"] = row.split;
   add("fewshot_split", row.examples);
   add("doc_to_text", row.doc_to_text);
-  add("doc_to_target", row.doc_to_target);
-  add("doc_to_choice", row.doc_to_choice);
   if (row.kind == TaskKind::generation) {
     config["generation_kwargs"] = {{"until", row.stop}, {"do_sample", false}, {"temperature", 0.0}};
     config["repeats"] = 1;
@@ -56,9 +54,9 @@ std::string fill_template(std::string_view text, const BenchmarkRow& row) {
 
 Documents read_documents(const LoadRequest& request) {
   Documents documents;
-  documents.questions = read_benchmark_rows(require_benchmark_files(request.data, request.row, Split::questions));
+  documents.questions = read_benchmark_rows(find_benchmark_files(request.data, request.row, Split::questions));
   if (request.options.num_fewshot > 0) {
-    const auto files = require_benchmark_files(request.data, request.row, Split::examples);
+    const auto files = find_benchmark_files(request.data, request.row, Split::examples);
     documents.examples = read_benchmark_rows(files);
     documents.examples_file = files.front().string();
   }

@@ -109,7 +109,7 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   facts.seconds = unix_time() - facts.start_time;
   const Json document = results_document(list, outcomes, facts);
   if (options.log_samples) write_samples(out, list, outcomes, kept);
-  write_file(out / run::kItemsFile, stored->merged_items(item_lines(list, outcomes), kept));
+  write_file(out / run::kItemsFile, stored->merged_items(item_rows(list, outcomes), kept));
   // Last: when it is there, the other files are complete.
   write_json(out / run::kResultsFile, stored->merged(document, kept));
   fs::remove(runner.journal);

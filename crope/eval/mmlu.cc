@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <span>
+#include <sstream>
 #include <utility>
 
 #include "crope/base/error.h"
@@ -16,75 +17,40 @@
 namespace crope::eval {
 namespace {
 
-constexpr const char* kStem[] = {"abstract_algebra",
-                                 "anatomy",
-                                 "astronomy",
-                                 "college_biology",
-                                 "college_chemistry",
-                                 "college_computer_science",
-                                 "college_mathematics",
-                                 "college_physics",
-                                 "computer_security",
-                                 "conceptual_physics",
-                                 "electrical_engineering",
-                                 "elementary_mathematics",
-                                 "high_school_biology",
-                                 "high_school_chemistry",
-                                 "high_school_computer_science",
-                                 "high_school_mathematics",
-                                 "high_school_physics",
-                                 "high_school_statistics",
-                                 "machine_learning"};
-constexpr const char* kOther[] = {"business_ethics",
-                                  "clinical_knowledge",
-                                  "college_medicine",
-                                  "global_facts",
-                                  "human_aging",
-                                  "management",
-                                  "marketing",
-                                  "medical_genetics",
-                                  "miscellaneous",
-                                  "nutrition",
-                                  "professional_accounting",
-                                  "professional_medicine",
-                                  "virology"};
-constexpr const char* kSocialSciences[] = {"econometrics",
-                                           "high_school_geography",
-                                           "high_school_government_and_politics",
-                                           "high_school_macroeconomics",
-                                           "high_school_microeconomics",
-                                           "high_school_psychology",
-                                           "human_sexuality",
-                                           "professional_psychology",
-                                           "public_relations",
-                                           "security_studies",
-                                           "sociology",
-                                           "us_foreign_policy"};
-constexpr const char* kHumanities[] = {"formal_logic",
-                                       "high_school_european_history",
-                                       "high_school_us_history",
-                                       "high_school_world_history",
-                                       "international_law",
-                                       "jurisprudence",
-                                       "logical_fallacies",
-                                       "moral_disputes",
-                                       "moral_scenarios",
-                                       "philosophy",
-                                       "prehistory",
-                                       "professional_law",
-                                       "world_religions"};
 struct SubjectGroup {
   const char* name;
-  std::span<const char* const> subjects;
+  const char* subjects;  // separated by spaces
 };
+
+// In lm_eval's order.
 constexpr SubjectGroup kGroups[] = {
-    {"stem", kStem}, {"other", kOther}, {"social_sciences", kSocialSciences}, {"humanities", kHumanities}};
+    {"stem",
+     "abstract_algebra anatomy astronomy college_biology college_chemistry college_computer_science "
+     "college_mathematics college_physics computer_security conceptual_physics electrical_engineering "
+     "elementary_mathematics high_school_biology high_school_chemistry high_school_computer_science "
+     "high_school_mathematics high_school_physics high_school_statistics machine_learning"},
+    {"other",
+     "business_ethics clinical_knowledge college_medicine global_facts human_aging management marketing "
+     "medical_genetics miscellaneous nutrition professional_accounting professional_medicine virology"},
+    {"social_sciences",
+     "econometrics high_school_geography high_school_government_and_politics high_school_macroeconomics "
+     "high_school_microeconomics high_school_psychology human_sexuality professional_psychology "
+     "public_relations security_studies sociology us_foreign_policy"},
+    {"humanities",
+     "formal_logic high_school_european_history high_school_us_history high_school_world_history "
+     "international_law jurisprudence logical_fallacies moral_disputes moral_scenarios philosophy prehistory "
+     "professional_law world_religions"}};
 
 constexpr const char* kLetters[] = {"A", "B", "C", "D"};
 constexpr const char* kMmlu = "mmlu";
 
 std::string task_name(const std::string& part) {
   return fmt::format("{}_{}", kMmlu, part);
+}
+
+std::vector<std::string> subjects_of(const SubjectGroup& group) {
+  std::istringstream words(group.subjects);
+  return std::vector<std::string>(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
 }
 
 // Throws Error on a subject that MMLU does not have.
@@ -124,7 +90,7 @@ void add_groups(const std::vector<std::string>& names, const std::vector<std::st
   for (const SubjectGroup& each : kGroups) {
     TaskGroup group{.name = task_name(each.name), .alias = each.name};
     if (!whole && !has(names, group.name)) continue;
-    for (const char* subject : each.subjects) {
+    for (const std::string& subject : subjects_of(each)) {
       if (has(loaded, subject)) group.children.push_back(task_name(subject));
     }
     if (group.children.empty()) continue;
@@ -147,7 +113,7 @@ std::vector<std::string> mmlu_subjects(std::string_view name) {
   std::vector<std::string> subjects;
   for (const SubjectGroup& group : kGroups) {
     const bool all = name == kMmlu || name == task_name(group.name);
-    for (const char* subject : group.subjects) {
+    for (const std::string& subject : subjects_of(group)) {
       if (all || name == task_name(subject)) subjects.emplace_back(subject);
     }
   }

@@ -193,14 +193,6 @@ Json sample(const Task& task, std::size_t index, const TaskOutcome& outcome, con
   return line;
 }
 
-Headline headline_of(const std::string& name, const Json& entry, const MetricKey& key) {
-  return {.task = name,
-          .metric = key.filter == Filter::none ? metric_name(key.metric) : filter_name(key.filter),
-          .value = entry.at(key.value_key()).get<double>(),
-          .standard_error = number_of(entry, key.error_key()),
-          .items = entry.value("sample_len", std::int64_t{0})};
-}
-
 }  // namespace
 
 TaskOutcome make_outcome(const Task& task, std::vector<Response> responses) {
@@ -271,8 +263,8 @@ std::string sample_lines(const Task& task, const TaskOutcome& outcome) {
   return lines;
 }
 
-std::string item_lines(const TaskList& list, std::span<const TaskOutcome> outcomes) {
-  std::string lines;
+std::vector<Json> item_rows(const TaskList& list, std::span<const TaskOutcome> outcomes) {
+  std::vector<Json> rows;
   for (std::size_t t = 0; t < list.tasks.size(); ++t) {
     const Task& task = list.tasks[t];
     if (!task.headline) continue;
@@ -280,31 +272,29 @@ std::string item_lines(const TaskList& list, std::span<const TaskOutcome> outcom
     for (const std::vector<ItemResult>& results : outcomes[t].results) {
       correct += is_correct(results, *task.headline) ? '1' : '0';
     }
-    const char* metric = metric_name(task.headline->metric);
-    lines += Json({{"task", task.name}, {"metric", metric}, {"correct", correct}}).dump() + "\n";
+    rows.push_back({{"task", task.name}, {"metric", metric_name(task.headline->metric)}, {"correct", correct}});
   }
-  return lines;
+  return rows;
 }
 
-std::vector<Headline> headlines(const Json& results, std::span<const std::string> names) {
-  std::vector<Headline> lines;
-  for (const std::string& name : names) {
-    const Json& entry = results.at("results").at(name);
-    for (const MetricKey& key : require_task(name).headlines) lines.push_back(headline_of(name, entry, key));
-  }
-  return lines;
-}
-
-std::optional<Headline> find_headline(const Json& results, const std::string& name) {
-  const MetricKey key = require_task(name).headlines.front();
+std::vector<Headline> headlines(const Json& results, const std::string& name) {
   const Json* entry = &results;
   for (const std::string& part : {std::string("results"), name}) {
     const auto found = entry->find(part);
     if (found == entry->end()) return {};
     entry = &*found;
   }
-  if (!number_of(*entry, key.value_key())) return {};
-  return headline_of(name, *entry, key);
+  std::vector<Headline> lines;
+  for (const MetricKey& key : require_task(name).headlines) {
+    const auto value = number_of(*entry, key.value_key());
+    if (!value) continue;
+    lines.push_back({.task = name,
+                     .metric = key.filter == Filter::none ? metric_name(key.metric) : filter_name(key.filter),
+                     .value = *value,
+                     .standard_error = number_of(*entry, key.error_key()),
+                     .items = entry->value("sample_len", std::int64_t{0})});
+  }
+  return lines;
 }
 
 }  // namespace crope::eval

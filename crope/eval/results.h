@@ -53,10 +53,10 @@ void update_groups(Json& document);
 // The lines of samples_<task>.jsonl: one for each item and filter.
 std::string sample_lines(const Task& task, const TaskOutcome& outcome);
 
-// The lines of items.jsonl: for each task {"task", "metric", "correct"}, where `correct` has one character per item, in
+// The rows of items.jsonl: for each task {"task", "metric", "correct"}, where `correct` has one character per item, in
 // item order: 1 if the headline metric counts the item as right, 0 otherwise. Tasks without right and wrong items have
-// no line.
-std::string item_lines(const TaskList& list, std::span<const TaskOutcome> outcomes);
+// none.
+std::vector<Json> item_rows(const TaskList& list, std::span<const TaskOutcome> outcomes);
 
 // A line of the printed table: a headline metric of a task or group.
 struct Headline {
@@ -67,10 +67,7 @@ struct Headline {
   std::int64_t items = 0;
 };
 
-// The headline metrics of each name, from results.json. REQUIRES: it has them all.
-std::vector<Headline> headlines(const Json& results, std::span<const std::string> names);
-
-// The first headline metric of a name. Nothing if results.json has no such result.
-std::optional<Headline> find_headline(const Json& results, const std::string& name);
+// The headline metrics of a task or group, from results.json. Empty if it has no such result.
+std::vector<Headline> headlines(const Json& results, const std::string& name);
 
 }  // namespace crope::eval

@@ -34,13 +34,6 @@ bool has_identity(const Json& document, const ResultsIdentity& identity) {
   return same_model && (add_bos.is_boolean() ? add_bos == identity.add_bos : !identity.add_bos);
 }
 
-// Lines of items.jsonl by task.
-std::map<std::string, std::string> lines_by_task(const std::vector<BenchmarkRow>& rows) {
-  std::map<std::string, std::string> lines;
-  for (const BenchmarkRow& row : rows) lines[string_field(row, "task")] = row.fields.dump() + "\n";
-  return lines;
-}
-
 std::int64_t count_at(const Json& document, const std::string& task, const char* key) {
   const Json count = value_at(document, {"n-samples", task.c_str(), key});
   return count.is_number_integer() ? count.get<std::int64_t>() : 0;
@@ -56,7 +49,9 @@ StoredResults::StoredResults(const fs::path& folder, const ResultsIdentity& iden
     if (!value_at(document_, {"results"}).is_object()) {
       throw Error(fmt::format("{}: expected an object 'results'", results.string()));
     }
-    if (fs::exists(items) && fs::file_size(items) > 0) items_ = lines_by_task(read_benchmark_rows({items}));
+    if (fs::exists(items) && fs::file_size(items) > 0) {
+      for (const BenchmarkRow& row : read_benchmark_rows({items})) items_[string_field(row, "task")] = row.fields;
+    }
   } catch (const Error& error) {
     throw Error(error.what(), fmt::format("new results are added to those in {}: choose another --out, or remove them",
                                           folder.string()));
@@ -99,25 +94,19 @@ Json StoredResults::merged(Json document, const std::set<std::string>& kept) con
   return document;
 }
 
-std::string StoredResults::merged_items(const std::string& lines, const std::set<std::string>& kept) const {
-  std::map<std::string, std::string> stored = items_;
-  std::string fresh;
-  for (std::size_t begin = 0, end; begin < lines.size(); begin = end + 1) {
-    end = lines.find('\n', begin);
-    const std::string line = lines.substr(begin, end - begin);
-    const std::string task = parse_json(line, run::kItemsFile).at("task");
-    if (kept.contains(task)) continue;
-    stored.erase(task);
-    fresh += line + "\n";
+std::string StoredResults::merged_items(const std::vector<Json>& rows, const std::set<std::string>& kept) const {
+  std::map<std::string, Json> all = items_;
+  for (const Json& row : rows) {
+    if (!kept.contains(row["task"])) all[row["task"]] = row;
   }
-  std::string all;
-  for (const auto& [task, line] : stored) all += line;
-  return all + fresh;
+  std::string lines;
+  for (const auto& [task, row] : all) lines += row.dump() + "\n";
+  return lines;
 }
 
 bool has_results(const Json& document, const std::vector<std::string>& names, std::int64_t limit) {
   return std::ranges::all_of(names, [&](const std::string& name) {
-    if (!find_headline(document, name)) return false;
+    if (headlines(document, name).empty()) return false;
     const Json counts = value_at(document, {"n-samples"});
     for (const auto& [task, count] : counts.items()) {
       const TaskRow* row = find_task(task);

@@ -34,13 +34,13 @@ class StoredResults {
   // The stored results with `document` added, without its `kept` tasks. Groups are computed anew.
   Json merged(Json document, const std::set<std::string>& kept) const;
 
-  // The lines of items.jsonl that go with it; `lines` are the new ones.
-  std::string merged_items(const std::string& lines, const std::set<std::string>& kept) const;
+  // The lines of items.jsonl that go with it, by task; `rows` are the new ones.
+  std::string merged_items(const std::vector<Json>& rows, const std::set<std::string>& kept) const;
 
  private:
   std::filesystem::path folder_;
-  Json document_ = nullptr;                   // null without one
-  std::map<std::string, std::string> items_;  // lines of items.jsonl, by task
+  Json document_ = nullptr;            // null without one
+  std::map<std::string, Json> items_;  // rows of items.jsonl, by task
 };
 
 // Whether results.json has all of these tasks or groups, each with `limit` items a task, or all (0), or more.

@@ -46,9 +46,7 @@ struct TaskRow {
   ExampleDraw draw = ExampleDraw::random;
   std::vector<const char*> question_files = {};  // names besides those that every task has (benchmark_files.h)
   std::vector<const char*> example_files = {};
-  const char* doc_to_text = "";  // lm_eval's; see fill_template
-  const char* doc_to_target = "";
-  const char* doc_to_choice = "";
+  const char* doc_to_text = "";                           // lm_eval's template of the prompt; see fill_template
   std::vector<std::string> stop = {};                     // of generation: texts that end it
   std::int64_t max_generated_tokens = 0;                  // of generation
   Item (*read)(BenchmarkRow&, const TaskRow&) = nullptr;  // a document; may change the row to lm_eval's form of it

@@ -112,7 +112,8 @@ Outcome read_outcome(const fs::path& run, const std::vector<std::string>& tasks)
                   .seconds = data.elapsed_seconds,
                   .scores = {}};
   for (const std::string& task : tasks) {
-    if (auto score = eval::find_headline(data.results, task)) outcome.scores.push_back(std::move(*score));
+    const std::vector<eval::Headline> scores = eval::headlines(data.results, task);
+    if (!scores.empty()) outcome.scores.push_back(scores.front());
   }
   return outcome;
 }

@@ -35,7 +35,7 @@ TEST_F(BenchmarkFiles, FolderOfTheBenchmarkBeforeTheDataFolder) {
   EXPECT_EQ(found("hellaswag", Split::questions), Names{"hellaswag_val.jsonl"});
   touch("hellaswag/hellaswag_val.jsonl");
   EXPECT_EQ(found("hellaswag", Split::questions), Names{"hellaswag/hellaswag_val.jsonl"});
-  EXPECT_TRUE(found("hellaswag", Split::examples).empty());
+  EXPECT_THROW(found("hellaswag", Split::examples), Error);
 }
 
 TEST_F(BenchmarkFiles, ParquetAsOnTheHub) {
@@ -98,7 +98,7 @@ TEST_F(BenchmarkFiles, NamesOfTheTaskBeforeNamesThatAnyTaskMayHave) {
 
 TEST_F(BenchmarkFiles, NoneIsAnErrorThatListsTheNames) {
   try {
-    require_benchmark_files(folder_.path(), require_task("gsm8k"), Split::questions);
+    find_benchmark_files(folder_.path(), require_task("gsm8k"), Split::questions);
     FAIL();
   } catch (const Error& e) {
     EXPECT_NE(e.hint().find("test.jsonl"), std::string::npos) << e.hint();

@@ -38,13 +38,13 @@ TEST(Results, DocumentHasLmEvalsSchema) {
   EXPECT_EQ(document["config"]["limit"], 3);
   EXPECT_EQ(document["model_name_sanitized"], "out__model");
 
-  const auto lines = headlines(document, list.names);
+  const auto lines = headlines(document, list.names[0]);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].metric, "acc");
   EXPECT_EQ(lines[0].items, 5);
 }
 
-TEST(Results, ItemLinesHaveOneCharacterPerItem) {
+TEST(Results, ItemRowsHaveOneCharacterPerItem) {
   Task hellaswag = choice_task("hellaswag", 3);
   hellaswag.metrics = {MetricId::acc, MetricId::acc_norm};
   hellaswag.headline = {MetricId::acc_norm};
@@ -61,12 +61,11 @@ TEST(Results, ItemLinesHaveOneCharacterPerItem) {
       make_outcome(list.tasks[0], {scores(-2, -1), scores(-8, -1), scores(-1, -2)}),
       make_outcome(list.tasks[1], {scores(-2, -1), scores(-1, -2)}),
       make_outcome(list.tasks[2], {{.text = " so 5"}, {.text = " so 4"}})};
-  EXPECT_EQ(item_lines(list, outcomes), R"({"task":"hellaswag","metric":"acc_norm","correct":"101"})"
-                                        "\n"
-                                        R"({"task":"mmlu_anatomy","metric":"acc","correct":"01"})"
-                                        "\n"
-                                        R"({"task":"gsm8k","metric":"exact_match","correct":"01"})"
-                                        "\n");
+  const std::vector<Json> rows = item_rows(list, outcomes);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].dump(), R"({"task":"hellaswag","metric":"acc_norm","correct":"101"})");
+  EXPECT_EQ(rows[1].dump(), R"({"task":"mmlu_anatomy","metric":"acc","correct":"01"})");
+  EXPECT_EQ(rows[2].dump(), R"({"task":"gsm8k","metric":"exact_match","correct":"01"})");
 }
 
 TEST(Results, GroupsOfMixedOrMissingTasksAreRemoved) {
@@ -85,9 +84,9 @@ TEST(Results, GroupsOfMixedOrMissingTasksAreRemoved) {
   update_groups(missing);
   EXPECT_FALSE(missing["results"].contains("mmlu"));
   EXPECT_FALSE(missing.contains("groups"));
-  EXPECT_EQ(find_headline(document, "mmlu")->items, 4);
-  EXPECT_FALSE(find_headline(missing, "mmlu"));
-  EXPECT_FALSE(find_headline(nullptr, "mmlu"));
+  EXPECT_EQ(headlines(document, "mmlu").at(0).items, 4);
+  EXPECT_TRUE(headlines(missing, "mmlu").empty());
+  EXPECT_TRUE(headlines(nullptr, "mmlu").empty());
 }
 
 TEST(Results, SamplesOfChoicesThatEndTheContext) {
@@ -106,7 +105,7 @@ TEST(Results, ASingleItemHasNoError) {
   const Json document = results_document(list, outcomes, {});
   EXPECT_EQ(document["results"]["mmlu_anatomy"]["acc_stderr,none"], "N/A");
   EXPECT_FALSE(document.contains("groups"));
-  EXPECT_FALSE(headlines(document, list.names)[0].standard_error);
+  EXPECT_FALSE(headlines(document, list.names[0])[0].standard_error);
 }
 
 // The strings and digests are what lm_eval 0.4.13 writes for the same document.

@@ -21,8 +21,12 @@ Json results_of(const std::string& task, double accuracy, int items, int all) {
           {"model_fingerprint", "abc"}};
 }
 
+Json row_of(const std::string& task, const std::string& correct) {
+  return {{"task", task}, {"metric", "acc"}, {"correct", correct}};
+}
+
 std::string line_of(const std::string& task, const std::string& correct) {
-  return Json({{"task", task}, {"metric", "acc"}, {"correct", correct}}).dump() + "\n";
+  return row_of(task, correct).dump() + "\n";
 }
 
 class Stored : public testing::Test {
@@ -44,7 +48,7 @@ class Stored : public testing::Test {
 TEST_F(Stored, AnEmptyFolderChangesNothing) {
   const Json fresh = results_of("boolq", 0.5, 4, 4);
   EXPECT_EQ(read().merged(fresh, {}), fresh);
-  EXPECT_EQ(read().merged_items(line_of("boolq", "0101"), {}), line_of("boolq", "0101"));
+  EXPECT_EQ(read().merged_items({row_of("boolq", "0101")}, {}), line_of("boolq", "0101"));
   EXPECT_TRUE(read().kept_tasks(limited("boolq", 1, 4), false, log_).empty());
 }
 
@@ -53,10 +57,10 @@ TEST_F(Stored, TasksAreAddedAndReplaced) {
   const Json added = read().merged(results_of("piqa", 0.25, 4, 4), {});
   EXPECT_EQ(added["results"].size(), 2u);
   EXPECT_EQ(added["n-samples"]["boolq"]["effective"], 4);
-  EXPECT_EQ(read().merged_items(line_of("piqa", "1000"), {}), line_of("boolq", "0101") + line_of("piqa", "1000"));
+  EXPECT_EQ(read().merged_items({row_of("piqa", "1000")}, {}), line_of("boolq", "0101") + line_of("piqa", "1000"));
   const Json replaced = read().merged(results_of("boolq", 0.75, 4, 4), {});
   EXPECT_EQ(replaced["results"]["boolq"]["acc,none"], 0.75);
-  EXPECT_EQ(read().merged_items(line_of("boolq", "0111"), {}), line_of("boolq", "0111"));
+  EXPECT_EQ(read().merged_items({row_of("boolq", "0111")}, {}), line_of("boolq", "0111"));
 }
 
 TEST_F(Stored, FewerItemsByALimitAreNotStored) {
@@ -64,7 +68,7 @@ TEST_F(Stored, FewerItemsByALimitAreNotStored) {
   const auto kept = read().kept_tasks(limited("boolq", 2, 4), false, log_);
   EXPECT_EQ(kept, std::set<std::string>{"boolq"});
   EXPECT_EQ(read().merged(results_of("boolq", 1, 2, 4), kept)["results"]["boolq"]["sample_len"], 4);
-  EXPECT_EQ(read().merged_items(line_of("boolq", "11"), kept), line_of("boolq", "0101"));
+  EXPECT_EQ(read().merged_items({row_of("boolq", "11")}, kept), line_of("boolq", "0101"));
   EXPECT_TRUE(read().kept_tasks(limited("boolq", 2, 4), true, log_).empty()) << "asked for";
   EXPECT_TRUE(read().kept_tasks(limited("boolq", 3, 3), false, log_).empty()) << "all of a smaller file";
   EXPECT_TRUE(read().kept_tasks(limited("boolq", 4, 9), false, log_).empty()) << "as many";
@@ -85,7 +89,7 @@ TEST_F(Stored, OnlyResultsOfTheSameWeightsAndSettingsStay) {
   for (const ResultsIdentity& other : {ResultsIdentity{.model = "out/run", .fingerprint = "other"},
                                        ResultsIdentity{.model = "out/run", .fingerprint = "abc", .add_bos = true}}) {
     EXPECT_EQ(read(other).merged(fresh, {}), fresh);
-    EXPECT_EQ(read(other).merged_items(line_of("piqa", "1000"), {}), line_of("piqa", "1000"));
+    EXPECT_EQ(read(other).merged_items({row_of("piqa", "1000")}, {}), line_of("piqa", "1000"));
   }
   // A file of an older version or of lm_eval has no fingerprint.
   Json old = results_of("boolq", 0.5, 4, 4);
