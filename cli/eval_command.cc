@@ -30,12 +30,17 @@ struct EvalFlags {
   bool json = false;
 };
 
+// Perplexities of untrained models are long numbers.
+std::string number_text(double value) {
+  return value < 1e6 ? fmt::format("{:.4f}", value) : fmt::format("{:.3e}", value);
+}
+
 void print_table(const Json& results, const std::vector<std::string>& tasks) {
   fmt::print("{:<36}{:<18}{:>12}{:>12}{:>9}\n", "task", "metric", "value", "stderr", "items");
   for (const std::string& task : tasks) {
     for (const eval::Headline& line : eval::headlines(results, task)) {
-      const std::string error = line.standard_error ? fmt::format("± {:.4f}", *line.standard_error) : "-";
-      fmt::print("{:<36}{:<18}{:>12.4f}{:>12}{:>9}\n", line.task, line.metric, line.value, error, line.items);
+      const std::string error = line.standard_error ? "± " + number_text(*line.standard_error) : "-";
+      fmt::print("{:<36}{:<18}{:>12}{:>12}{:>9}\n", line.task, line.metric, number_text(line.value), error, line.items);
     }
   }
 }
