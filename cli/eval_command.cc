@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -14,6 +15,7 @@
 #include "crope/eval/evaluation.h"
 #include "crope/eval/results.h"
 #include "crope/eval/task_list.h"
+#include "crope/eval/task_table.h"
 #include "crope/run/run_dir.h"
 
 namespace crope::cli {
@@ -28,11 +30,18 @@ struct EvalFlags {
   bool json = false;
 };
 
-void print_table(const std::vector<eval::Headline>& lines) {
+// Perplexities of untrained models are long numbers.
+std::string number_text(double value) {
+  return value < 1e6 ? fmt::format("{:.4f}", value) : fmt::format("{:.3e}", value);
+}
+
+void print_table(const Json& results, const std::vector<std::string>& tasks) {
   fmt::print("{:<36}{:<18}{:>12}{:>12}{:>9}\n", "task", "metric", "value", "stderr", "items");
-  for (const eval::Headline& line : lines) {
-    const std::string error = line.standard_error ? fmt::format("± {:.4f}", *line.standard_error) : "-";
-    fmt::print("{:<36}{:<18}{:>12.4f}{:>12}{:>9}\n", line.task, line.metric, line.value, error, line.items);
+  for (const std::string& task : tasks) {
+    for (const eval::Headline& line : eval::headlines(results, task)) {
+      const std::string error = line.standard_error ? "± " + number_text(*line.standard_error) : "-";
+      fmt::print("{:<36}{:<18}{:>12}{:>12}{:>9}\n", line.task, line.metric, number_text(line.value), error, line.items);
+    }
   }
 }
 
@@ -40,7 +49,7 @@ void print_table(const std::vector<eval::Headline>& lines) {
 std::filesystem::path default_out(const std::filesystem::path& model) {
   if (std::filesystem::exists(model / run::kRecordFile)) return model;
   throw UsageError(
-      fmt::format("--out is missing: {} is no run directory, which would hold its own results", model.string()),
+      fmt::format("--out is missing: {} is not a run directory, which would hold its own results", model.string()),
       "crope eval --help");
 }
 
@@ -55,7 +64,11 @@ void run(EvalFlags flags) {
   options.tasks = eval::parse_task_names(flags.tasks);
   options.data = flags.data;
   options.texts.assign(flags.texts.begin(), flags.texts.end());
-  const bool needs_data = options.texts.empty() || options.tasks != std::vector<std::string>{"perplexity"};
+  const bool needs_data = std::ranges::any_of(options.tasks, [&](const std::string& name) {
+    const bool has_texts =
+        eval::require_task(name).kind == eval::TaskKind::rolling_likelihood && !options.texts.empty();
+    return !has_texts;
+  });
   if (flags.data.empty() && needs_data) {
     throw UsageError("--data is missing: the folder of the benchmark files", "crope eval --help");
   }
@@ -69,7 +82,7 @@ void run(EvalFlags flags) {
     fmt::print("{}\n", results.dump());
     return;
   }
-  print_table(eval::headlines(results, options.tasks));
+  print_table(results, options.tasks);
   log.info(fmt::format("written: {}", (options.out / run::kResultsFile).string()));
 }
 
@@ -78,21 +91,24 @@ void declare_eval(Flags& flags) {
   eval::EvaluationOptions& options = values->options;
   flags.positional("dir", values->model, "A model or run directory, with its tokenizer.json");
   flags.option("--tasks", values->tasks,
-               "Names separated by commas: hellaswag, mmlu, gsm8k, perplexity; also mmlu_stem or mmlu_anatomy");
+               fmt::format("Names separated by commas: {}; also groups and subjects such as mmlu_stem or mmlu_anatomy",
+                           eval::task_names()));
   flags.require("--tasks");
   flags.option("--data", values->data,
-               "Folder with hellaswag/, mmlu/, gsm8k/ and perplexity/, or their official files");
-  flags.option("--text", values->texts, "A text file for perplexity, instead of those in the data folder; repeatable");
-  flags.option("--out", values->out, "Folder for results.json; of a run directory the default is itself");
+               "Folder with one folder per task, named like it, or with the published files themselves");
+  flags.option("--text", values->texts, "Text file for perplexity, instead of those in the data folder; repeatable");
+  flags.option("--out", values->out,
+               "Folder for results.json, which keeps other tasks' results (default for a run directory: itself)");
   flags.option("--num-fewshot", options.num_fewshot, "Worked examples before each question");
   flags.option("--limit", options.limit, "Only the first N items of each task (0: all)");
+  flags.option("--overwrite", options.overwrite, "Let a result on fewer items (--limit) replace one on more");
   flags.option("--log-samples", options.log_samples, "Write each item to samples_<task>.jsonl");
   flags.option("--add-bos", options.add_bos, "Put <|endoftext|> before each prompt, as training documents have it");
   flags.option("--batch-tokens", options.batch_tokens, "Tokens scored in one pass over the weights");
   flags.option("--batch-sequences", options.batch_sequences, "Texts generated at once");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   declare_rank_flags(flags, values->ranks);
-  flags.option("--json", values->json, "Print results.json instead of the table");
+  flags.option("--json", values->json, "Print this evaluation's results as in results.json, instead of the table");
   flags.run([values] { run(*values); });
 }
 

@@ -1,6 +1,7 @@
 // crope reproduce: the paper's study at some scale.
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "crope/base/interrupt.h"
 #include "crope/base/progress.h"
 #include "crope/base/threads.h"
+#include "crope/study/paper_figures.h"
 #include "crope/study/repeated_run.h"
 #include "crope/study/reproduce.h"
 
@@ -137,7 +139,8 @@ void declare_reproduce(Flags& flags) {
       "Data directory, or text (.txt, .jsonl, .parquet, a folder) to make one from; default: the embedded world");
   flags.option("--validate-also", values->validate_also,
                "NAME=DIR or NAME=FILE: also validate on another text at the last step; may be repeated");
-  flags.option("--benchmarks", values->benchmarks, "Folder with hellaswag/, mmlu/ and gsm8k/");
+  flags.option("--benchmarks", values->benchmarks,
+               fmt::format("Folder with files of the tasks {}", fmt::join(study::paper_tasks(), ", ")));
   flags.option("--seeds", values->seeds,
                "Runs per variant (0: 1 for smoke, 5 for small, 3 for paper); a verdict needs at least 2");
   flags.option("--jobs", values->jobs,

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "crope/base/error.h"
 
@@ -12,37 +11,10 @@ namespace crope::eval {
 namespace fs = std::filesystem;
 namespace {
 
-// One folder level may be "*" (any folder, in order of names), and the last part may hold one "*".
-struct SplitNames {
-  std::string_view benchmark;
-  Split split;
-  std::vector<const char*> patterns;
-};
-
-const std::array kNames = {
-    SplitNames{"hellaswag",
-               Split::evaluation,
-               {"hellaswag_val.jsonl", "validation.jsonl", "val.jsonl", "data/validation-*.parquet",
-                "validation-*.parquet", "default/validation/*.parquet"}},
-    SplitNames{
-        "hellaswag",
-        Split::examples,
-        {"hellaswag_train.jsonl", "train.jsonl", "data/train-*.parquet", "train-*.parquet", "default/train/*.parquet"}},
-    SplitNames{"mmlu",
-               Split::evaluation,
-               {"mmlu_test.jsonl", "test.jsonl", "all/test-*.parquet", "all/test/*.parquet", "data/test-*.parquet",
-                "test-*.parquet", "*/test-*.parquet"}},
-    SplitNames{"mmlu",
-               Split::examples,
-               {"mmlu_dev.jsonl", "dev.jsonl", "all/dev-*.parquet", "all/dev/*.parquet", "data/dev-*.parquet",
-                "dev-*.parquet", "*/dev-*.parquet"}},
-    SplitNames{"gsm8k",
-               Split::evaluation,
-               {"test.jsonl", "gsm8k_test.jsonl", "main/test-*.parquet", "test-*.parquet", "main/test/*.parquet"}},
-    SplitNames{"gsm8k",
-               Split::examples,
-               {"train.jsonl", "gsm8k_train.jsonl", "main/train-*.parquet", "train-*.parquet", "main/train/*.parquet"}},
-};
+std::vector<std::string> split_names(std::string_view split) {
+  if (split == kValidation) return {kValidation, "val", "valid", "dev"};
+  return {std::string(split)};
+}
 
 bool matches(const std::string& name, std::string_view pattern) {
   const std::size_t star = pattern.find('*');
@@ -51,7 +23,7 @@ bool matches(const std::string& name, std::string_view pattern) {
          name.ends_with(pattern.substr(star + 1));
 }
 
-// What of `folder` fits the first part of the pattern, and so on to the last.
+// Adds the files below `folder` that match the pattern, part by part, in order of names.
 void collect(const fs::path& folder, const fs::path& pattern, std::vector<fs::path>& found) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return;
@@ -72,32 +44,34 @@ void collect(const fs::path& folder, const fs::path& pattern, std::vector<fs::pa
   }
 }
 
-const SplitNames& names_of(std::string_view benchmark, Split split) {
-  return *std::find_if(kNames.begin(), kNames.end(),
-                       [&](const SplitNames& each) { return each.benchmark == benchmark && each.split == split; });
-}
-
 }  // namespace
 
-std::vector<fs::path> find_benchmark_files(const fs::path& data, std::string_view benchmark, Split split) {
-  for (const fs::path& folder : {data / benchmark, data}) {
-    for (const char* pattern : names_of(benchmark, split).patterns) {
+std::vector<std::string> benchmark_file_names(const TaskRow& row, Split split) {
+  const auto& own = split == Split::questions ? row.question_files : row.example_files;
+  const std::string name = split == Split::questions ? row.split : row.examples;
+  std::vector<std::string> names(own.begin(), own.end());
+  for (const std::string& each : split_names(name)) names.push_back(fmt::format("{}_{}.jsonl", row.name, each));
+  for (const std::string& each : split_names(name)) names.push_back(each + ".jsonl");
+  const std::string subset = *row.subset == 0 ? "default" : row.subset;
+  for (const char* pattern : {"data/{1}-*.parquet", "{0}/{1}-*.parquet", "{1}-*.parquet", "{0}/{1}/*.parquet"}) {
+    names.push_back(fmt::format(fmt::runtime(pattern), subset, name));
+  }
+  return names;
+}
+
+std::vector<fs::path> find_benchmark_files(const fs::path& data, const TaskRow& row, Split split) {
+  const std::vector<std::string> names = benchmark_file_names(row, split);
+  for (const fs::path& folder : {data / row.name, data}) {
+    for (const std::string& name : names) {
       std::vector<fs::path> found;
-      collect(folder, pattern, found);
+      collect(folder, name, found);
       if (!found.empty()) return found;
     }
   }
-  return {};
-}
-
-std::vector<fs::path> require_benchmark_files(const fs::path& data, std::string_view benchmark, Split split) {
-  std::vector<fs::path> found = find_benchmark_files(data, benchmark, split);
-  if (!found.empty()) return found;
-  if (!fs::exists(data)) throw Error(fmt::format("{}: there is no such folder of benchmark files", data.string()));
-  const char* what = split == Split::evaluation ? "questions" : "few-shot examples";
-  throw Error(fmt::format("{}: there are no {} of {}", data.string(), what, benchmark),
-              fmt::format("put one of these into {}: {}", (data / benchmark).string(),
-                          fmt::join(names_of(benchmark, split).patterns, ", ")));
+  if (!fs::exists(data)) throw Error(fmt::format("{}: no such folder of benchmark files", data.string()));
+  throw Error(fmt::format("{}: found no {} of {}", data.string(),
+                          split == Split::questions ? "questions" : "few-shot examples", row.name),
+              fmt::format("put one of these into {}: {}", (data / row.name).string(), fmt::join(names, ", ")));
 }
 
 }  // namespace crope::eval

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <utility>
 
 #include "crope/base/error.h"
+#include "crope/base/json_fields.h"
 #include "crope/formats/jsonl.h"
 #include "crope/formats/parquet_rows.h"
 
@@ -27,6 +29,22 @@ void read_lines(const fs::path& file, std::vector<BenchmarkRow>& rows) {
   }
 }
 
+// PIQA's publishers have the answers in a file of their own.
+void add_labels(const fs::path& file, std::span<BenchmarkRow> rows) {
+  const fs::path labels = file.parent_path() / (file.stem().string() + "-labels.lst");
+  if (!fs::exists(labels)) return;
+  formats::LineReader lines(formats::InputStream::open(labels), kLongestLine);
+  std::size_t count = 0;
+  for (; const auto line = lines.next(); ++count) {
+    if (count < rows.size() && !rows[count].fields.contains("label")) {
+      rows[count].fields["label"] = parse_json(*line, fmt::format("{}:{}", labels.string(), lines.line_number()));
+    }
+  }
+  if (count != rows.size()) {
+    throw Error(fmt::format("{}: {} labels for the {} rows of {}", labels.string(), count, rows.size(), file.string()));
+  }
+}
+
 const Json& field(const BenchmarkRow& row, const char* name) {
   const auto found = row.fields.find(name);
   if (found != row.fields.end()) return *found;
@@ -37,14 +55,12 @@ const Json& field(const BenchmarkRow& row, const char* name) {
 }
 
 [[noreturn]] void wrong_type(const BenchmarkRow& row, const char* name, std::string_view expected, const Json& value) {
-  std::string came = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (came.size() > 60) came = fmt::format("of type {}", value.type_name());
-  throw Error(fmt::format("{}: the field '{}' is {}, expected {}", row.where, name, came, expected));
+  throw Error(fmt::format("{}: {}: {}", row.where, name, expected_found(expected, &value)));
 }
 
 }  // namespace
 
-std::vector<BenchmarkRow> read_benchmark_rows(std::span<const fs::path> files) {
+std::vector<BenchmarkRow> read_benchmark_rows(const std::vector<fs::path>& files) {
   std::vector<BenchmarkRow> rows;
   for (const fs::path& file : files) {
     const std::size_t before = rows.size();
@@ -58,6 +74,7 @@ std::vector<BenchmarkRow> read_benchmark_rows(std::span<const fs::path> files) {
     if (rows.size() == before) {
       throw Error(fmt::format("{}: the file has no rows", file.string()), "fetch or write it again");
     }
+    add_labels(file, std::span(rows).subspan(before));
   }
   return rows;
 }
@@ -76,20 +93,28 @@ std::vector<std::string> strings_field(const BenchmarkRow& row, const char* name
   return value.get<std::vector<std::string>>();
 }
 
-std::int64_t index_field(const BenchmarkRow& row, const char* name, std::size_t count) {
+BenchmarkRow object_field(const BenchmarkRow& row, const char* name) {
   const Json& value = field(row, name);
-  std::int64_t index = -1;
+  if (!value.is_object()) wrong_type(row, name, "an object", value);
+  return {value, fmt::format("{}, {}", row.where, name)};
+}
+
+std::int64_t index_field(const BenchmarkRow& row, const char* name, std::size_t count, std::int64_t first) {
+  const Json& value = field(row, name);
+  std::int64_t number = first - 1;
   if (value.is_number_integer()) {
-    index = value.get<std::int64_t>();
+    number = value.get<std::int64_t>();
+  } else if (value.is_boolean()) {
+    number = value.get<bool>() ? 1 : 0;
   } else if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (error != std::errc() || end != text.data() + text.size()) index = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) number = first - 1;
   }
-  if (index < 0 || index >= static_cast<std::int64_t>(count)) {
-    wrong_type(row, name, fmt::format("the number of one of {} choices, from 0", count), value);
+  if (number < first || number - first >= static_cast<std::int64_t>(count)) {
+    wrong_type(row, name, fmt::format("the number of one of {} choices, from {}", count, first), value);
   }
-  return index;
+  return number - first;
 }
 
 }  // namespace crope::eval

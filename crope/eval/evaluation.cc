@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
+#include <set>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
@@ -11,6 +13,9 @@
 #include "crope/eval/journal.h"
 #include "crope/eval/results.h"
 #include "crope/eval/runner.h"
+#include "crope/eval/stored_results.h"
+#include "crope/eval/task_list.h"
+#include "crope/model/language_model.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
 #include "crope/run/run_dir.h"
@@ -31,26 +36,14 @@ void check_options(const EvaluationOptions& options) {
   check("--batch-sequences", options.batch_sequences, 1);
 }
 
-text::Tokenizer load_tokenizer(const fs::path& dir, std::int64_t vocab_size) {
-  if (!fs::exists(dir / "tokenizer.json")) {
-    throw Error(fmt::format("{}: there is no tokenizer.json, and benchmarks are texts", dir.string()),
-                "copy the one that the training data was made with there; 'crope tokenizer import' makes GPT-2's");
-  }
-  text::Tokenizer tokenizer = text::Tokenizer::load(dir);
-  if (tokenizer.vocab_size() > vocab_size) {
-    throw Error(fmt::format("{}: the tokenizer has {} tokens, the model only {}", dir.string(), tokenizer.vocab_size(),
-                            vocab_size),
-                "they do not belong together");
-  }
-  return tokenizer;
-}
-
 double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-void write_samples(const fs::path& out, const TaskList& list, const std::vector<TaskOutcome>& outcomes) {
+void write_samples(const fs::path& out, const TaskList& list, const std::vector<TaskOutcome>& outcomes,
+                   const std::set<std::string>& kept) {
   for (std::size_t t = 0; t < list.tasks.size(); ++t) {
+    if (kept.contains(list.tasks[t].name)) continue;
     write_file(out / fmt::format("samples_{}.jsonl", list.tasks[t].name), sample_lines(list.tasks[t], outcomes[t]));
   }
 }
@@ -66,27 +59,33 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
                  .start_time = unix_time(),
                  .program = options.program};
   const fs::path dir = model::resolve_model_dir(options.model);
-  const model::ModelConfig config = model::load_config(dir);
-  const text::Tokenizer tokenizer = load_tokenizer(dir, config.vocab_size);
-  facts.parameters = model::count_parameters(config).total();
-  facts.max_length = config.max_seq_len;
+  const model::LanguageModel model = model::load_language_model(dir, log);
+  const text::Tokenizer& tokenizer = model.require_tokenizer();
+  facts.loading_seconds = unix_time() - facts.start_time;
+  facts.parameters = model::count_parameters(model.model.config).total();
+  facts.max_length = model.window();
   facts.end_of_text = tokenizer.end_of_text().value_or(-1);
   const TaskList list = load_tasks(options.tasks, options.data, options.texts,
                                    {.num_fewshot = options.num_fewshot, .limit = options.limit}, log);
   const fs::path& out = options.out;
   make_folder(out);
+  facts.fingerprint = model_fingerprint(dir);
+  std::optional<StoredResults> stored;
+  std::set<std::string> kept;
+  dist::run_on_all_ranks(*group, [&] {
+    if (!group->is_first()) return;
+    stored.emplace(out, ResultsIdentity{facts.model, facts.fingerprint, facts.add_bos}, log);
+    kept = stored->kept_tasks(list, options.overwrite, log);
+  });
 
-  const double loading = unix_time();
-  const model::Transformer model = model::load_model(dir, log);
-  facts.loading_seconds = unix_time() - loading;
   const RunnerOptions runner{.batch_tokens = options.batch_tokens,
                              .batch_sequences = options.batch_sequences,
                              .bos = options.add_bos ? Bos::added : Bos::absent,
                              .journal = out / kJournalName,
-                             .model_name = model_fingerprint(dir)};
+                             .model_name = facts.fingerprint};
   std::vector<std::vector<Response>> responses;
   dist::run_on_all_ranks(*group,
-                         [&] { responses = run_tasks(model, tokenizer, own_items(list.tasks, *group), runner, log); });
+                         [&] { responses = run_tasks(model.model, tokenizer, own_items(list.tasks, *group), runner, log); });
   responses = gather_responses(list.tasks, responses, *group);
   if (!group->is_first()) return nullptr;
   std::vector<TaskOutcome> outcomes;
@@ -95,9 +94,10 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   }
   facts.seconds = unix_time() - facts.start_time;
   const Json document = results_document(list, outcomes, facts);
-  if (options.log_samples) write_samples(out, list, outcomes);
-  write_file(out / run::kItemsFile, item_lines(list, outcomes));
-  write_json(out / run::kResultsFile, document);  // last: where it is, the other files are complete
+  if (options.log_samples) write_samples(out, list, outcomes, kept);
+  write_file(out / run::kItemsFile, stored->merged_items(item_rows(list, outcomes), kept));
+  // Last: when it is there, the other files are complete.
+  write_json(out / run::kResultsFile, stored->merged(document, kept));
   fs::remove(runner.journal);
   return document;
 }

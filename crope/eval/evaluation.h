@@ -18,20 +18,22 @@ struct EvaluationOptions {
   std::vector<std::string> tasks;                 // see parse_task_names
   std::filesystem::path data;                     // benchmark files
   std::vector<std::filesystem::path> texts = {};  // of the task perplexity
-  std::filesystem::path out;                      // folder of what it leaves; made if missing
+  std::filesystem::path out;                      // folder of the results; made if missing
   std::int64_t num_fewshot = 0;
   std::int64_t limit = 0;  // items of each task; 0: all
   std::int64_t batch_tokens = 4096;
   std::int64_t batch_sequences = 16;
   bool log_samples = false;
+  bool overwrite = false;  // results on fewer items may replace those on more
   bool add_bos = false;
   std::string program = {};  // recorded in results.json
 };
 
-// Writes results.json, with log_samples also samples_<task>.jsonl, into `out`, and returns the former. A journal in
-// `out` keeps what is found out meanwhile: a killed evaluation, started again, continues.
-// The ranks of a group share out the items; the first of them writes, and the others return null.
-// Throws UsageError on options that make no sense, Error on files that do not fit or when another rank has failed.
+// Adds the results to results.json and items.jsonl in `out` (stored_results.h), with log_samples also writes
+// samples_<task>.jsonl, and returns the results of this evaluation alone, in the form of results.json. A journal in
+// `out` keeps the answers until then: a killed evaluation, started again, continues. The ranks of a group share the
+// items; the first of them writes, and the others return null. Throws UsageError on options that make no sense, Error
+// on files that do not fit or when another rank has failed.
 Json evaluate(const EvaluationOptions& options, Log& log,
               const std::shared_ptr<dist::ProcessGroup>& group = dist::world_of_one());
 

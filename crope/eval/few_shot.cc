@@ -17,17 +17,17 @@ constexpr const char* kFewShotDelimiter = "\n\n";
 
 }  // namespace
 
-FewShot::FewShot(std::vector<Example> pool, std::int64_t count, Sampler sampler, const std::string& where)
-    : pool_(std::move(pool)), count_(static_cast<std::size_t>(count)), sampler_(sampler), random_(kFewShotSeed) {
-  const std::size_t needed = count_ + (count_ > 0 && sampler == Sampler::random_but_self);
+FewShot::FewShot(std::vector<Example> pool, std::int64_t count, ExampleDraw rule, const std::string& where)
+    : pool_(std::move(pool)), count_(static_cast<std::size_t>(count)), rule_(rule), random_(kFewShotSeed) {
+  const std::size_t needed = count_ + (count_ > 0 && rule == ExampleDraw::random_but_self);
   if (pool_.size() < needed) {
     throw Error(fmt::format("{}: {} examples, {} are needed for --num-fewshot {}", where, pool_.size(), needed, count));
   }
 }
 
 std::vector<std::size_t> FewShot::draw(const Json& doc) {
-  if (sampler_ == Sampler::random) return random_.sample(pool_.size(), count_);
-  if (sampler_ == Sampler::first) {
+  if (rule_ == ExampleDraw::random) return random_.sample(pool_.size(), count_);
+  if (rule_ == ExampleDraw::first) {
     std::vector<std::size_t> first(count_);
     std::iota(first.begin(), first.end(), std::size_t{0});
     return first;

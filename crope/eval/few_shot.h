@@ -17,7 +17,7 @@ struct Example {
   std::string answer;
 };
 
-enum class Sampler {
+enum class ExampleDraw {
   first,            // the first K of the pool, for every question the same (lm_eval's first_n)
   random,           // K of the pool anew for each question, one seed for all (lm_eval's default)
   random_but_self,  // the same, passing over the question itself should it be in the pool
@@ -28,7 +28,7 @@ class FewShot {
  public:
   // `where` names the pool in messages. Throws Error if it holds fewer than `count` examples, one more where the
   // question itself may be among them.
-  FewShot(std::vector<Example> pool, std::int64_t count, Sampler sampler, const std::string& where);
+  FewShot(std::vector<Example> pool, std::int64_t count, ExampleDraw rule, const std::string& where);
 
   // "question answer\n\n" for each shot before the question that `doc` is.
   std::string next(const Json& doc);
@@ -38,7 +38,7 @@ class FewShot {
 
   std::vector<Example> pool_;
   std::size_t count_;
-  Sampler sampler_;
+  ExampleDraw rule_;
   PythonRandom random_;
 };
 

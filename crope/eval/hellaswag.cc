@@ -1,10 +1,6 @@
 #include "crope/eval/hellaswag.h"
 
-#include <utility>
-
-#include "crope/eval/benchmark_files.h"
-#include "crope/eval/benchmark_rows.h"
-#include "crope/eval/few_shot.h"
+#include "crope/eval/document_task.h"
 #include "crope/eval/python_text.h"
 
 namespace crope::eval {
@@ -27,38 +23,6 @@ std::string remove_bracketed(std::string_view text) {
   }
 }
 
-Item hellaswag_item(BenchmarkRow row) {
-  const std::string context = string_field(row, "ctx_a") + " " + capitalize(string_field(row, "ctx_b"));
-  Item item;
-  item.context = clean_hellaswag(string_field(row, "activity_label") + ": " + context);
-  for (const std::string& ending : strings_field(row, "endings")) item.choices.push_back(clean_hellaswag(ending));
-  item.gold = index_field(row, "label", item.choices.size());
-  item.target = std::to_string(item.gold);
-  item.doc = std::move(row.fields);
-  item.doc["query"] = item.context;
-  item.doc["choices"] = item.choices;
-  item.doc["gold"] = item.gold;
-  return item;
-}
-
-std::vector<Item> read_items(const std::vector<std::filesystem::path>& files) {
-  std::vector<Item> items;
-  for (BenchmarkRow& row : read_benchmark_rows(files)) items.push_back(hellaswag_item(std::move(row)));
-  return items;
-}
-
-FewShot hellaswag_few_shot(const std::filesystem::path& data, std::int64_t count) {
-  std::vector<Example> pool;
-  std::vector<std::filesystem::path> files;
-  if (count > 0) {
-    files = require_benchmark_files(data, "hellaswag", Split::examples);
-    for (Item& item : read_items(files)) {
-      pool.push_back({std::move(item.doc), item.context, item.choices[static_cast<std::size_t>(item.gold)]});
-    }
-  }
-  return FewShot(std::move(pool), count, Sampler::random_but_self, files.empty() ? "" : files.front().string());
-}
-
 }  // namespace
 
 std::string clean_hellaswag(std::string_view text) {
@@ -66,21 +30,15 @@ std::string clean_hellaswag(std::string_view text) {
   return replace_all(remove_bracketed(titled), "  ", " ");
 }
 
-Task load_hellaswag(const std::filesystem::path& data, const TaskOptions& options) {
-  Task task{.name = "hellaswag", .alias = "hellaswag", .metrics = {"acc", "acc_norm"}};
-  task.num_fewshot = options.num_fewshot;
-  task.items = read_items(require_benchmark_files(data, "hellaswag", Split::evaluation));
-  task.document_count = static_cast<std::int64_t>(task.items.size());
-  if (options.limit > 0 && options.limit < task.document_count) {
-    task.items.resize(static_cast<std::size_t>(options.limit));
-  }
-  FewShot few_shot = hellaswag_few_shot(data, options.num_fewshot);
-  for (Item& item : task.items) item.context = few_shot.next(item.doc) + item.context;
-  task.config = {{"task", "hellaswag"},        {"dataset_path", "Rowan/hellaswag"},
-                 {"training_split", "train"},  {"validation_split", "validation"},
-                 {"doc_to_text", "{{query}}"}, {"doc_to_target", "{{label}}"},
-                 {"doc_to_choice", "choices"}};
-  return task;
+Item read_hellaswag(BenchmarkRow& document, const TaskRow& row) {
+  const std::string context = string_field(document, "ctx_a") + " " + capitalize(string_field(document, "ctx_b"));
+  document.fields["query"] = clean_hellaswag(string_field(document, "activity_label") + ": " + context);
+  Item item{.context = fill_template(row.doc_to_text, document)};
+  for (const std::string& ending : strings_field(document, "endings")) item.choices.push_back(clean_hellaswag(ending));
+  item.gold = index_field(document, "label", item.choices.size());
+  document.fields["choices"] = item.choices;
+  document.fields["gold"] = item.gold;
+  return item;
 }
 
 }  // namespace crope::eval

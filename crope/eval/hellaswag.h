@@ -1,19 +1,19 @@
 // HellaSwag: which of four endings follows.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "crope/eval/task.h"
+#include "crope/eval/task_table.h"
 
 namespace crope::eval {
 
-// What lm_eval makes of a text: stripped, " [title]" turned into ". ", everything else in square brackets removed, two
-// spaces made one in a single pass. May end in a space. REQUIRES: valid UTF-8.
+// Cleans a text as lm_eval does: strips it, turns " [title]" into ". ", removes everything else in square brackets, and
+// makes two spaces one in a single pass. The result may end in a space. REQUIRES: valid UTF-8.
 std::string clean_hellaswag(std::string_view text);
 
-// Throws Error naming file, line and field of what is missing.
-Task load_hellaswag(const std::filesystem::path& data, const TaskOptions& options);
+// A document of HellaSwag. Adds lm_eval's fields query, choices and gold to it. Throws Error naming file, line and
+// field of what is missing.
+Item read_hellaswag(BenchmarkRow& document, const TaskRow& row);
 
 }  // namespace crope::eval

@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
 
+#include "crope/base/content_hash.h"
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/formats/jsonl.h"
@@ -51,29 +50,6 @@ void write_all(int descriptor, std::string_view text, const fs::path& path) {
   }
 }
 
-constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
-  return std::rotl((hash ^ word) * kMultiplier, 29);
-}
-
-// Eight independent lanes of multiply and rotate, so that memory is what limits it.
-std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
-  constexpr std::size_t kLanes = 8;
-  std::array<std::uint64_t, kLanes> lanes;
-  for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = (i + 1) * kMultiplier;
-  std::size_t at = 0;
-  for (; at + sizeof(lanes) <= bytes.size(); at += sizeof(lanes)) {
-    std::array<std::uint64_t, kLanes> words;
-    std::memcpy(words.data(), bytes.data() + at, sizeof(words));
-    for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mix(lanes[i], words[i]);
-  }
-  std::uint64_t hash = bytes.size();
-  for (; at < bytes.size(); ++at) hash = mix(hash, static_cast<std::uint64_t>(bytes[at]));
-  for (const std::uint64_t lane : lanes) hash = mix(hash, lane);
-  return hash ^ (hash >> 32);
-}
-
 // Block by block, so that the file is never in memory as a whole, beside the weights that were read from it.
 std::uint64_t hash_file(const fs::path& path) {
   constexpr std::size_t kBlock = std::size_t{1} << 24;
@@ -81,7 +57,7 @@ std::uint64_t hash_file(const fs::path& path) {
   std::uint64_t hash = 0;
   for (std::span<const std::byte> rest = file->bytes(); !rest.empty();) {
     const std::span<const std::byte> block = rest.first(std::min(kBlock, rest.size()));
-    hash = mix(hash, hash_bytes(block));
+    hash = content_hash(block, hash);
     file->release(block);
     rest = rest.subspan(block.size());
   }
@@ -121,7 +97,7 @@ void Journal::add(const ItemKey& key, const Response& response) {
 std::string model_fingerprint(const fs::path& model_dir) {
   std::string text;
   for (const char* name : {"config.json", "model.safetensors"}) {
-    text += fmt::format("{:016x}", hash_file(model_dir / name));
+    text += hash_text(hash_file(model_dir / name));
   }
   return text;
 }

@@ -22,41 +22,48 @@ std::int64_t first_maximum(const std::vector<double>& values) {
 }
 
 std::vector<ItemResult> choice_results(const Task& task, const Item& item, const Response& response) {
-  ItemResult result{.filter = "none"};
-  for (const std::string& name : task.metrics) {
+  ItemResult result;
+  for (const MetricId metric : task.metrics) {
     std::vector<double> scores = response.log_likelihoods;
-    if (name == "acc_norm") {
+    if (metric == MetricId::acc_norm) {
       for (std::size_t i = 0; i < scores.size(); ++i) {
         scores[i] /= static_cast<double>(character_count(item.choices[i]));
       }
     }
-    result.metrics.push_back({.name = name, .value = first_maximum(scores) == item.gold ? 1.0 : 0.0});
+    result.metrics.push_back({.metric = metric, .value = first_maximum(scores) == item.gold ? 1.0 : 0.0});
+  }
+  return {std::move(result)};
+}
+
+std::vector<ItemResult> last_word_results(const Task& task, const Response& response) {
+  ItemResult result;
+  for (const MetricId metric : task.metrics) {
+    const double is_right = response.is_greedy.at(0) ? 1 : 0;
+    result.metrics.push_back(
+        {.metric = metric, .value = metric == MetricId::acc ? is_right : response.log_likelihoods.at(0)});
   }
   return {std::move(result)};
 }
 
 std::vector<ItemResult> generation_results(const Item& item, const Response& response) {
   std::vector<ItemResult> results;
-  for (const auto& [name, found] : {std::pair("strict-match", strict_match(response.text)),
-                                    std::pair("flexible-extract", flexible_extract(response.text))}) {
+  for (const auto& [filter, found] : {std::pair(Filter::strict_match, strict_match(response.text)),
+                                      std::pair(Filter::flexible_extract, flexible_extract(response.text))}) {
     const double value = exact_match(found, item.target) ? 1.0 : 0.0;
-    results.push_back({.filter = name, .filtered_text = found, .metrics = {{.name = "exact_match", .value = value}}});
+    results.push_back(
+        {.filter = filter, .filtered_text = found, .metrics = {{.metric = MetricId::exact_match, .value = value}}});
   }
   return results;
 }
 
 std::vector<ItemResult> rolling_results(const Task& task, const Item& item, const Response& response) {
-  ItemResult result{.filter = "none"};
-  for (const std::string& name : task.metrics) {
-    const std::size_t weight = name == "word_perplexity" ? word_count(item.context) : item.context.size();
+  ItemResult result;
+  for (const MetricId metric : task.metrics) {
+    const std::size_t weight = metric == MetricId::word_perplexity ? word_count(item.context) : item.context.size();
     result.metrics.push_back(
-        {.name = name, .value = response.log_likelihoods.at(0), .weight = static_cast<double>(weight)});
+        {.metric = metric, .value = response.log_likelihoods.at(0), .weight = static_cast<double>(weight)});
   }
   return {std::move(result)};
-}
-
-bool is_average(const std::string& metric) {
-  return metric != "word_perplexity" && metric != "byte_perplexity" && metric != "bits_per_byte";
 }
 
 // The sums run in the order of the items, as lm_eval's do: the digits are the same to the last.
@@ -71,28 +78,44 @@ void set_average(Metric& metric, const std::vector<ItemMetric>& items) {
   metric.standard_error = std::sqrt(squares / (n - 1)) / std::sqrt(n);
 }
 
-void set_perplexity(Metric& metric, const std::vector<ItemMetric>& items) {
+void set_weighted(Metric& metric, const std::vector<ItemMetric>& items) {
   double sum = 0, weight = 0;
   for (const ItemMetric& item : items) {
     sum += item.value;
     weight += item.weight;
   }
-  metric.value = metric.name == "bits_per_byte" ? -(sum / weight) / std::log(2.0) : std::exp(-(sum / weight));
-  metric.higher_is_better = false;
+  const bool in_bits = metric.key.metric == MetricId::bits_per_byte;
+  metric.value = in_bits ? -(sum / weight) / std::log(2.0) : std::exp(-(sum / weight));
+}
+
+Metric aggregate(const MetricKey& key, const std::vector<ItemMetric>& items) {
+  Metric metric{.key = key};
+  if (key.metric > MetricId::perplexity) {
+    set_weighted(metric, items);
+    return metric;
+  }
+  set_average(metric, items);
+  if (key.metric == MetricId::perplexity) {
+    metric.value = std::exp(-metric.value);
+    if (metric.standard_error) *metric.standard_error *= metric.value;
+  }
+  return metric;
 }
 
 }  // namespace
 
 std::vector<ItemResult> item_results(const Task& task, const Item& item, const Response& response) {
-  switch (task.output_type) {
-    case OutputType::multiple_choice:
+  switch (task.kind) {
+    case TaskKind::multiple_choice:
       return choice_results(task, item, response);
-    case OutputType::generate_until:
+    case TaskKind::last_word:
+      return last_word_results(task, response);
+    case TaskKind::generation:
       return generation_results(item, response);
-    case OutputType::loglikelihood_rolling:
+    case TaskKind::rolling_likelihood:
       return rolling_results(task, item, response);
   }
-  throw Error("a task of unknown output type");
+  throw Error("a task of unknown kind");
 }
 
 std::vector<Metric> task_metrics(std::span<const std::vector<ItemResult>> results) {
@@ -102,12 +125,7 @@ std::vector<Metric> task_metrics(std::span<const std::vector<ItemResult>> result
     for (std::size_t m = 0; m < first.metrics.size(); ++m) {
       std::vector<ItemMetric> items;
       for (const auto& each : results) items.push_back(each[f].metrics[m]);
-      Metric& metric = metrics.emplace_back(Metric{.name = first.metrics[m].name, .filter = first.filter});
-      if (is_average(metric.name)) {
-        set_average(metric, items);
-      } else {
-        set_perplexity(metric, items);
-      }
+      metrics.push_back(aggregate({first.metrics[m].metric, first.filter}, items));
     }
   }
   return metrics;

@@ -11,24 +11,24 @@
 
 namespace crope::eval {
 
-// What the model said to an item.
+// What the model answered to an item.
 struct Response {
-  std::vector<double> log_likelihoods;  // of each choice; of loglikelihood_rolling one, of the whole text
-  std::vector<bool> is_greedy;          // of each choice: whether greedy decoding would give it
-  std::string text;                     // of generate_until
+  std::vector<double> log_likelihoods;  // of each text pair; of rolling_likelihood one, of the whole text
+  std::vector<bool> is_greedy;          // of each text pair: whether greedy decoding would give the continuation
+  std::string text;                     // of generation
 };
 
-// A metric of one item. Most are averages of values; perplexities are of log-likelihoods over weights (words, bytes).
+// A metric of one item. Most are averages of values; perplexities sum log-likelihoods over weights (words, bytes).
 struct ItemMetric {
-  std::string name;
+  MetricId metric = MetricId::acc;
   double value = 0;
   double weight = 1;
 };
 
 // The metrics of one item by one way to read the response.
 struct ItemResult {
-  std::string filter;         // "none", "strict-match", "flexible-extract"
-  std::string filtered_text;  // of generate_until: what the filter found
+  Filter filter = Filter::none;
+  std::string filtered_text = {};  // of generation: what the filter found
   std::vector<ItemMetric> metrics;
 };
 
@@ -36,15 +36,13 @@ std::vector<ItemResult> item_results(const Task& task, const Item& item, const R
 
 // A metric of a task.
 struct Metric {
-  std::string name;
-  std::string filter;
+  MetricKey key;
   double value = 0;
-  std::optional<double> standard_error;  // none where lm_eval has none, or for a single item
-  bool higher_is_better = true;
+  std::optional<double> standard_error = {};  // none where lm_eval has none, or for a single item
 };
 
-// The metrics of all items; `results` are those of each item, alike in filters and metrics. REQUIRES: at least one
-// item.
+// The metrics of all items; `results` are those of each item, alike in filters and metrics. The error of `perplexity`
+// is its value times the error of the mean log-likelihood. REQUIRES: at least one item.
 std::vector<Metric> task_metrics(std::span<const std::vector<ItemResult>> results);
 
 // The metric of a group: the mean over all items of its tasks, with the pooled standard error.

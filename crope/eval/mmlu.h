@@ -1,33 +1,26 @@
 // MMLU: 57 subjects of four choices each, in four groups.
 #pragma once
 
-#include <filesystem>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "crope/eval/task.h"
+#include "crope/eval/task_table.h"
 
 namespace crope::eval {
 
-struct MmluGroup {
-  const char* name;  // "stem"; in results "mmlu_stem"
-  std::span<const char* const> subjects;
-};
+// Names of all groups and subjects: "mmlu_stem", "mmlu_anatomy".
+std::vector<std::string> mmlu_family();
 
-// In lm_eval's order.
-std::span<const MmluGroup> mmlu_groups();
-
-// Names of all tasks and groups: "mmlu", "mmlu_stem", "mmlu_anatomy".
-std::vector<std::string> mmlu_task_names();
-
-// The subjects that a name of mmlu_task_names() stands for, in the order of groups. Empty for any other name.
+// The subjects that "mmlu", a group or a subject stands for, in lm_eval's order. Empty for any other name.
 std::vector<std::string> mmlu_subjects(std::string_view task_name);
 
-// One task for each of `subjects` that the files have, in that order.
-// Throws Error naming file, line and field of what is missing or no subject of MMLU, and if the files have none of
-// them.
-std::vector<Task> load_mmlu(const std::filesystem::path& data, const std::vector<std::string>& subjects,
-                            const TaskOptions& options);
+// A document of any subject. Throws Error naming file, line and field of what is missing.
+Item read_mmlu(BenchmarkRow& document, const TaskRow& row);
+
+// One task for each subject that the names stand for and the files have, and the groups that the names ask for. Warns
+// where the files have a part of the subjects.
+// Throws Error naming file, line and field of what is missing or no subject of MMLU, and if the files have none.
+void load_mmlu(const LoadRequest& request, TaskList& list);
 
 }  // namespace crope::eval

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "crope/eval/task.h"
+#include "crope/eval/task_table.h"
 
 namespace crope::eval {
 
@@ -14,8 +14,8 @@ namespace crope::eval {
 std::vector<std::filesystem::path> find_texts(const std::filesystem::path& data,
                                               std::span<const std::filesystem::path> given);
 
-// One item for each text: a file, or, of JSON lines, the field 'text' of a line.
+// One item for each text: a file, or the field 'text' of each JSON line.
 // Throws Error naming the file if it is empty, or the place in it if it is not UTF-8.
-Task load_perplexity(std::span<const std::filesystem::path> files, const TaskOptions& options);
+void load_perplexity(const LoadRequest& request, TaskList& list);
 
 }  // namespace crope::eval

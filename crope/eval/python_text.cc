@@ -17,57 +17,24 @@ using Range = std::pair<char32_t, char32_t>;
 constexpr Range kSpaces[] = {{0x09, 0x0D},     {0x1C, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},     {0x1680, 0x1680},
                              {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
 
-// Characters whose title case is more than one character (Unicode's SpecialCasing).
-constexpr std::pair<char32_t, const char32_t*> kSpecialTitles[] = {
-    {0x00DF, U"Ss"},
-    {0x0149, U"\u02BCN"},
-    {0x01F0, U"J\u030C"},
-    {0x0390, U"\u0399\u0308\u0301"},
-    {0x03B0, U"\u03A5\u0308\u0301"},
-    {0x0587, U"\u0535\u0582"},
-    {0x1E96, U"H\u0331"},
-    {0x1E97, U"T\u0308"},
-    {0x1E98, U"W\u030A"},
-    {0x1E99, U"Y\u030A"},
-    {0x1E9A, U"A\u02BE"},
-    {0x1F50, U"\u03A5\u0313"},
-    {0x1F52, U"\u03A5\u0313\u0300"},
-    {0x1F54, U"\u03A5\u0313\u0301"},
-    {0x1F56, U"\u03A5\u0313\u0342"},
-    {0x1FB2, U"\u1FBA\u0345"},
-    {0x1FB4, U"\u0386\u0345"},
-    {0x1FB6, U"\u0391\u0342"},
-    {0x1FB7, U"\u0391\u0342\u0345"},
-    {0x1FC2, U"\u1FCA\u0345"},
-    {0x1FC4, U"\u0389\u0345"},
-    {0x1FC6, U"\u0397\u0342"},
-    {0x1FC7, U"\u0397\u0342\u0345"},
-    {0x1FD2, U"\u0399\u0308\u0300"},
-    {0x1FD3, U"\u0399\u0308\u0301"},
-    {0x1FD6, U"\u0399\u0342"},
-    {0x1FD7, U"\u0399\u0308\u0342"},
-    {0x1FE2, U"\u03A5\u0308\u0300"},
-    {0x1FE3, U"\u03A5\u0308\u0301"},
-    {0x1FE4, U"\u03A1\u0313"},
-    {0x1FE6, U"\u03A5\u0342"},
-    {0x1FE7, U"\u03A5\u0308\u0342"},
-    {0x1FF2, U"\u1FFA\u0345"},
-    {0x1FF4, U"\u038F\u0345"},
-    {0x1FF6, U"\u03A9\u0342"},
-    {0x1FF7, U"\u03A9\u0342\u0345"},
-    {0xFB00, U"Ff"},
-    {0xFB01, U"Fi"},
-    {0xFB02, U"Fl"},
-    {0xFB03, U"Ffi"},
-    {0xFB04, U"Ffl"},
-    {0xFB05, U"St"},
-    {0xFB06, U"St"},
-    {0xFB13, U"\u0544\u0576"},
-    {0xFB14, U"\u0544\u0565"},
-    {0xFB15, U"\u0544\u056B"},
-    {0xFB16, U"\u054E\u0576"},
-    {0xFB17, U"\u0544\u056D"},
-};
+// Characters whose title case is two or three characters (Unicode's SpecialCasing).
+constexpr char32_t kSpecialTitles[][4] = {
+    {0xDF, 'S', 's', 0},           {0x149, 0x2BC, 'N', 0},        {0x1F0, 'J', 0x30C, 0},
+    {0x390, 0x399, 0x308, 0x301},  {0x3B0, 0x3A5, 0x308, 0x301},  {0x587, 0x535, 0x582, 0},
+    {0x1E96, 'H', 0x331, 0},       {0x1E97, 'T', 0x308, 0},       {0x1E98, 'W', 0x30A, 0},
+    {0x1E99, 'Y', 0x30A, 0},       {0x1E9A, 'A', 0x2BE, 0},       {0x1F50, 0x3A5, 0x313, 0},
+    {0x1F52, 0x3A5, 0x313, 0x300}, {0x1F54, 0x3A5, 0x313, 0x301}, {0x1F56, 0x3A5, 0x313, 0x342},
+    {0x1FB2, 0x1FBA, 0x345, 0},    {0x1FB4, 0x386, 0x345, 0},     {0x1FB6, 0x391, 0x342, 0},
+    {0x1FB7, 0x391, 0x342, 0x345}, {0x1FC2, 0x1FCA, 0x345, 0},    {0x1FC4, 0x389, 0x345, 0},
+    {0x1FC6, 0x397, 0x342, 0},     {0x1FC7, 0x397, 0x342, 0x345}, {0x1FD2, 0x399, 0x308, 0x300},
+    {0x1FD3, 0x399, 0x308, 0x301}, {0x1FD6, 0x399, 0x342, 0},     {0x1FD7, 0x399, 0x308, 0x342},
+    {0x1FE2, 0x3A5, 0x308, 0x300}, {0x1FE3, 0x3A5, 0x308, 0x301}, {0x1FE4, 0x3A1, 0x313, 0},
+    {0x1FE6, 0x3A5, 0x342, 0},     {0x1FE7, 0x3A5, 0x308, 0x342}, {0x1FF2, 0x1FFA, 0x345, 0},
+    {0x1FF4, 0x38F, 0x345, 0},     {0x1FF6, 0x3A9, 0x342, 0},     {0x1FF7, 0x3A9, 0x342, 0x345},
+    {0xFB00, 'F', 'f', 0},         {0xFB01, 'F', 'i', 0},         {0xFB02, 'F', 'l', 0},
+    {0xFB03, 'F', 'f', 'i'},       {0xFB04, 'F', 'f', 'l'},       {0xFB05, 'S', 't', 0},
+    {0xFB06, 'S', 't', 0},         {0xFB13, 0x544, 0x576, 0},     {0xFB14, 0x544, 0x565, 0},
+    {0xFB15, 0x544, 0x56B, 0},     {0xFB16, 0x54E, 0x576, 0},     {0xFB17, 0x544, 0x56D, 0}};
 
 constexpr char32_t kCapitalSigma = 0x3A3;
 constexpr char32_t kFinalSigma = 0x3C2;
@@ -152,12 +119,14 @@ void append_lower(std::string& out, const std::vector<char32_t>& text, std::size
 }
 
 void append_title(std::string& out, char32_t c) {
-  const auto* special = std::find_if(std::begin(kSpecialTitles), std::end(kSpecialTitles),
-                                     [c](const auto& each) { return each.first == c; });
-  if (special == std::end(kSpecialTitles)) {
-    return append(out, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))));
+  for (const auto& [from, first, second, third] : kSpecialTitles) {
+    if (from != c) continue;
+    append(out, first);
+    append(out, second);
+    if (third != 0) append(out, third);
+    return;
   }
-  for (const char32_t* part = special->second; *part != 0; ++part) append(out, *part);
+  append(out, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))));
 }
 
 }  // namespace

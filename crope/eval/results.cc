@@ -7,6 +7,7 @@
 
 #include "crope/base/sha256.h"
 #include "crope/eval/python_text.h"
+#include "crope/eval/task_table.h"
 
 namespace crope::eval {
 namespace {
@@ -14,16 +15,15 @@ namespace {
 // lm_eval's groups are of version 2, which it writes as a string; versions of tasks are numbers.
 constexpr const char* kGroupVersion = "2";
 constexpr const char* kNoError = "N/A";
-constexpr std::string_view kPerplexity = "perplexity";
 
 void add_metric(Json& entry, const Metric& metric) {
-  entry[fmt::format("{},{}", metric.name, metric.filter)] = metric.value;
-  Json& error = entry[fmt::format("{}_stderr,{}", metric.name, metric.filter)];
-  if (metric.standard_error) {
-    error = *metric.standard_error;
-  } else {
-    error = kNoError;
-  }
+  entry[metric.key.value_key()] = metric.value;
+  entry[metric.key.error_key()] = metric.standard_error ? Json(*metric.standard_error) : Json(kNoError);
+}
+
+std::optional<double> number_of(const Json& entry, const std::string& key) {
+  const auto found = entry.find(key);
+  return found != entry.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
 Json task_entry(const Task& task, const TaskOutcome& outcome) {
@@ -32,35 +32,49 @@ Json task_entry(const Task& task, const TaskOutcome& outcome) {
   return entry;
 }
 
-Json group_entry(const TaskGroup& group, const TaskList& list, std::span<const TaskOutcome> outcomes) {
-  std::int64_t items = 0;
+// The tasks below a group. Empty if any is missing from the results.
+std::vector<std::string> leaves_of(const Json& document, const std::string& group) {
+  std::vector<std::string> leaves;
+  for (const std::string child : document.at("group_subtasks").at(group)) {
+    const bool is_group = document["group_subtasks"].contains(child);
+    if (!is_group && !document["results"].contains(child)) return {};
+    const std::vector<std::string> below = is_group ? leaves_of(document, child) : std::vector{child};
+    if (below.empty()) return {};
+    leaves.insert(leaves.end(), below.begin(), below.end());
+  }
+  return leaves;
+}
+
+// The mean over all items of `leaves`. Nothing if they differ in the number of examples or lack the metric.
+std::optional<Metric> metric_of_leaves(const Json& document, const std::vector<std::string>& leaves,
+                                       std::int64_t& items) {
   std::vector<Member> members;
-  for (const std::size_t t : group.tasks) {
-    members.push_back({outcomes[t].metrics.front(), static_cast<std::int64_t>(list.tasks[t].items.size())});
+  for (const std::string& leaf : leaves) {
+    const MetricKey key = require_task(leaf).headlines.front();
+    const Json& entry = document["results"][leaf];
+    const auto value = number_of(entry, key.value_key());
+    if (!value || document["n-shot"][leaf] != document["n-shot"][leaves.front()]) return {};
+    members.push_back({{key, *value, number_of(entry, key.error_key())}, entry.at("sample_len").get<std::int64_t>()});
     items += members.back().items;
   }
-  const Metric metric = group_metric(members);
-  Json entry = {{"alias", group.alias}, {"name", group.name}, {"sample_len", items}};
-  add_metric(entry, metric);
-  entry["sample_count"] = {{fmt::format("{},{}", metric.name, metric.filter), items}};
-  return entry;
+  return members.empty() ? std::nullopt : std::optional(group_metric(members));
 }
 
 Json task_config(const Task& task) {
   Json config = task.config;
   config["num_fewshot"] = task.num_fewshot;
-  config["output_type"] = output_type_name(task.output_type);
+  config["output_type"] = output_type_name(task.kind);
   config["target_delimiter"] = kTargetDelimiter;
   config["fewshot_delimiter"] = "\n\n";
   config["metric_list"] = Json::array();
-  for (const std::string& name : task.metrics) config["metric_list"].push_back({{"metric", name}});
+  for (const MetricId metric : task.metrics) config["metric_list"].push_back({{"metric", metric_name(metric)}});
   config["metadata"] = {{"version", task.version}};
   return config;
 }
 
-Json higher_is_better(const TaskOutcome& outcome) {
+Json higher_is_better(const Task& task) {
   Json entry = Json::object();
-  for (const Metric& metric : outcome.metrics) entry[metric.name] = metric.higher_is_better;
+  for (const MetricId metric : task.metrics) entry[metric_name(metric)] = is_higher_better(metric);
   return entry;
 }
 
@@ -98,6 +112,7 @@ void add_facts(Json& document, const RunFacts& facts) {
   document["max_length"] = facts.max_length;
   document["model_source"] = "crope";
   document["model_name"] = facts.model;
+  document["model_fingerprint"] = facts.fingerprint;
   document["model_name_sanitized"] = sanitized(facts.model);
   document["model_loading_seconds"] = facts.loading_seconds;
   document["total_evaluation_time_seconds"] = float_text(facts.seconds);
@@ -107,11 +122,10 @@ std::string python_bool(bool value) {
   return value ? "True" : "False";
 }
 
-bool is_correct(std::span<const ItemResult> results, const HeadlineMetric& headline) {
+bool is_correct(std::span<const ItemResult> results, const MetricKey& headline) {
   for (const ItemResult& result : results) {
-    if (result.filter != headline.filter) continue;
     for (const ItemMetric& metric : result.metrics) {
-      if (metric.name == headline.name) return metric.value == 1;
+      if (MetricKey{metric.metric, result.filter} == headline) return metric.value == 1;
     }
   }
   return false;
@@ -121,15 +135,17 @@ bool is_correct(std::span<const ItemResult> results, const HeadlineMetric& headl
 Json arguments(const Task& task, const Item& item) {
   Json all = Json::object();
   const auto add = [&](Json entry) { all[fmt::format("gen_args_{}", all.size())] = std::move(entry); };
-  switch (task.output_type) {
-    case OutputType::multiple_choice:
-      for (const std::string& choice : item.choices)
-        add({{"arg_0", item.context}, {"arg_1", kTargetDelimiter + choice}});
+  switch (task.kind) {
+    case TaskKind::multiple_choice:
+    case TaskKind::last_word:
+      for (const TextPair& pair : text_pairs(task.kind, item)) {
+        add({{"arg_0", pair.context}, {"arg_1", pair.continuation}});
+      }
       break;
-    case OutputType::generate_until:
+    case TaskKind::generation:
       add({{"arg_0", item.context}, {"arg_1", task.config["generation_kwargs"]}});
       break;
-    case OutputType::loglikelihood_rolling:
+    case TaskKind::rolling_likelihood:
       add({{"arg_0", item.context}});
       break;
   }
@@ -139,16 +155,17 @@ Json arguments(const Task& task, const Item& item) {
 // One entry for each request.
 Json responses(const Task& task, const Response& response, const std::string& generated) {
   Json all = Json::array();
-  switch (task.output_type) {
-    case OutputType::multiple_choice:
+  switch (task.kind) {
+    case TaskKind::multiple_choice:
+    case TaskKind::last_word:
       for (std::size_t i = 0; i < response.log_likelihoods.size(); ++i) {
         all.push_back({float_text(response.log_likelihoods[i]), python_bool(response.is_greedy[i])});
       }
       break;
-    case OutputType::generate_until:
+    case TaskKind::generation:
       all.push_back(generated);
       break;
-    case OutputType::loglikelihood_rolling:
+    case TaskKind::rolling_likelihood:
       all.push_back(float_text(response.log_likelihoods.at(0)));
       break;
   }
@@ -162,15 +179,15 @@ Json sample(const Task& task, std::size_t index, const TaskOutcome& outcome, con
   line["resps"] = Json::array();
   for (Json& each : responses(task, response, response.text)) line["resps"].push_back(Json::array({std::move(each)}));
   line["filtered_resps"] = responses(task, response, result.filtered_text);
-  line["filter"] = result.filter;
+  line["filter"] = filter_name(result.filter);
   line["metrics"] = Json::array();
-  for (const ItemMetric& metric : result.metrics) line["metrics"].push_back(metric.name);
+  for (const ItemMetric& metric : result.metrics) line["metrics"].push_back(metric_name(metric.metric));
   line["doc_hash"] = sha256_hex(item.doc.dump(2));
-  line["prompt_hash"] = sha256_hex(item.context);
+  line["prompt_hash"] = sha256_hex(line["arguments"]["gen_args_0"]["arg_0"].get_ref<const std::string&>());
   line["target_hash"] = sha256_hex(item.target);
-  const bool weighted = task.output_type == OutputType::loglikelihood_rolling;
+  const bool weighted = task.kind == TaskKind::rolling_likelihood;
   for (const ItemMetric& metric : result.metrics) {
-    line[metric.name] =
+    line[metric_name(metric.metric)] =
         weighted ? Json::array({metric.value, static_cast<std::int64_t>(metric.weight)}) : Json(metric.value);
   }
   return line;
@@ -189,31 +206,51 @@ TaskOutcome make_outcome(const Task& task, std::vector<Response> responses) {
 
 Json results_document(const TaskList& list, std::span<const TaskOutcome> outcomes, const RunFacts& facts) {
   Json document;
-  for (const char* key :
-       {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples"}) {
-    document[key] = Json::object();
-  }
+  for (const char* key : kTaskObjects) document[key] = Json::object();
   for (std::size_t t = 0; t < list.tasks.size(); ++t) {
     const Task& task = list.tasks[t];
     document["results"][task.name] = task_entry(task, outcomes[t]);
     document["configs"][task.name] = task_config(task);
     document["versions"][task.name] = task.version;
     document["n-shot"][task.name] = task.num_fewshot;
-    document["higher_is_better"][task.name] = higher_is_better(outcomes[t]);
+    document["higher_is_better"][task.name] = higher_is_better(task);
     document["n-samples"][task.name] = {{"original", task.document_count}, {"effective", task.items.size()}};
   }
   for (const TaskGroup& group : list.groups) {
-    const Json entry = group_entry(group, list, outcomes);
-    document["results"][group.name] = entry;
-    document["groups"][group.name] = entry;
+    document["results"][group.name] = {{"alias", group.alias}, {"name", group.name}};
     document["group_subtasks"][group.name] = group.children;
     document["versions"][group.name] = kGroupVersion;
-    document["n-shot"][group.name] = list.tasks[group.tasks.front()].num_fewshot;
-    document["higher_is_better"][group.name] = higher_is_better(outcomes[group.tasks.front()]);
   }
-  if (list.groups.empty()) document.erase("groups");
+  update_groups(document);
   add_facts(document, facts);
   return document;
+}
+
+void update_groups(Json& document) {
+  document["groups"] = Json::object();
+  std::vector<std::string> groups;
+  for (const auto& [name, children] : document["group_subtasks"].items()) groups.push_back(name);
+  for (const std::string& group : groups) {
+    if (find_task(group) == nullptr) {  // written by lm_eval itself
+      document["groups"][group] = document["results"][group];
+      continue;
+    }
+    const std::vector<std::string> leaves = leaves_of(document, group);
+    std::int64_t items = 0;
+    const std::optional<Metric> metric = metric_of_leaves(document, leaves, items);
+    if (!metric) {
+      for (const char* key : kTaskObjects) document[key].erase(group);
+      continue;
+    }
+    Json& entry = document["results"][group];
+    entry["sample_len"] = items;
+    add_metric(entry, *metric);
+    entry["sample_count"] = {{metric->key.value_key(), items}};
+    document["groups"][group] = entry;
+    document["n-shot"][group] = document["n-shot"][leaves.front()];
+    document["higher_is_better"][group] = document["higher_is_better"][leaves.front()];
+  }
+  if (document["groups"].empty()) document.erase("groups");
 }
 
 std::string sample_lines(const Task& task, const TaskOutcome& outcome) {
@@ -226,46 +263,36 @@ std::string sample_lines(const Task& task, const TaskOutcome& outcome) {
   return lines;
 }
 
-HeadlineMetric headline_metric(std::string_view task) {
-  if (task == "hellaswag") return {"acc_norm", "none"};
-  if (task == "gsm8k") return {"exact_match", "flexible-extract"};
-  return {"acc", "none"};
-}
-
-std::string item_lines(const TaskList& list, std::span<const TaskOutcome> outcomes) {
-  std::string lines;
+std::vector<Json> item_rows(const TaskList& list, std::span<const TaskOutcome> outcomes) {
+  std::vector<Json> rows;
   for (std::size_t t = 0; t < list.tasks.size(); ++t) {
-    const std::string& name = list.tasks[t].name;
-    if (name == kPerplexity) continue;
-    const HeadlineMetric headline = headline_metric(name);
+    const Task& task = list.tasks[t];
+    if (!task.headline) continue;
     std::string correct;
     for (const std::vector<ItemResult>& results : outcomes[t].results) {
-      correct += is_correct(results, headline) ? '1' : '0';
+      correct += is_correct(results, *task.headline) ? '1' : '0';
     }
-    lines += Json({{"task", name}, {"metric", headline.name}, {"correct", correct}}).dump() + "\n";
+    rows.push_back({{"task", task.name}, {"metric", metric_name(task.headline->metric)}, {"correct", correct}});
   }
-  return lines;
+  return rows;
 }
 
-std::vector<Headline> headlines(const Json& results, std::span<const std::string> names) {
+std::vector<Headline> headlines(const Json& results, const std::string& name) {
+  const Json* entry = &results;
+  for (const std::string& part : {std::string("results"), name}) {
+    const auto found = entry->find(part);
+    if (found == entry->end()) return {};
+    entry = &*found;
+  }
   std::vector<Headline> lines;
-  for (const std::string& name : names) {
-    const Json& entry = results.at("results").at(name);
-    const auto add = [&](const char* metric, const char* filter) {
-      const Json& error = entry.at(fmt::format("{}_stderr,{}", metric, filter));
-      const bool is_filtered = std::string_view(filter) != "none";
-      lines.push_back({.task = name,
-                       .metric = is_filtered ? filter : metric,
-                       .value = entry.at(fmt::format("{},{}", metric, filter)).get<double>(),
-                       .standard_error = error.is_number() ? std::optional(error.get<double>()) : std::nullopt,
-                       .items = entry.at("sample_len").get<std::int64_t>()});
-    };
-    if (name == kPerplexity) {
-      for (const char* metric : {"word_perplexity", "byte_perplexity", "bits_per_byte"}) add(metric, "none");
-    } else {
-      const HeadlineMetric metric = headline_metric(name);
-      add(metric.name, metric.filter);
-    }
+  for (const MetricKey& key : require_task(name).headlines) {
+    const auto value = number_of(*entry, key.value_key());
+    if (!value) continue;
+    lines.push_back({.task = name,
+                     .metric = key.filter == Filter::none ? metric_name(key.metric) : filter_name(key.filter),
+                     .value = *value,
+                     .standard_error = number_of(*entry, key.error_key()),
+                     .items = entry->value("sample_len", std::int64_t{0})});
   }
   return lines;
 }

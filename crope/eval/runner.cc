@@ -62,14 +62,15 @@ class Runner {
 
   std::vector<std::vector<Response>> run() {
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      switch (tasks_[t].output_type) {
-        case OutputType::multiple_choice:
-          add_choices(t);
+      switch (tasks_[t].kind) {
+        case TaskKind::multiple_choice:
+        case TaskKind::last_word:
+          add_pairs(t);
           break;
-        case OutputType::loglikelihood_rolling:
+        case TaskKind::rolling_likelihood:
           add_texts(t);
           break;
-        case OutputType::generate_until:
+        case TaskKind::generation:
           score_wave();
           generate(t);
           break;
@@ -95,14 +96,14 @@ class Runner {
     return fmt::format("{}, item {}", tasks_[task].name, item);
   }
 
-  void add_choices(std::size_t t) {
+  void add_pairs(std::size_t t) {
     const auto window = static_cast<std::size_t>(model_.config.max_seq_len);
     for (std::size_t i = 0; i < tasks_[t].items.size(); ++i) {
       const Item& item = tasks_[t].items[i];
       Part part{.task = t, .item = i};
       bool fits = true;
-      for (const std::string& choice : item.choices) {
-        part.requests.push_back(encode_pair(tokenizer_, item.context, kTargetDelimiter + choice, options_.bos));
+      for (const TextPair& pair : text_pairs(tasks_[t].kind, item)) {
+        part.requests.push_back(encode_pair(tokenizer_, pair.context, pair.continuation, options_.bos));
         check(part.requests.back(), item_name(t, i));
         fits = fits && part.requests.back().context.size() + part.requests.back().continuation.size() <= window + 1;
       }
@@ -131,10 +132,10 @@ class Runner {
 
   void check(const infer::ScoreRequest& request, const std::string& name) const {
     if (request.continuation.empty()) {
-      throw Error(fmt::format("{}: a choice has no tokens of its own", name), "is its text empty?");
+      throw Error(fmt::format("{}: a continuation has no tokens of its own", name), "is its text empty?");
     }
     if (static_cast<std::int64_t>(request.continuation.size()) > model_.config.max_seq_len) {
-      throw Error(fmt::format("{}: a choice of {} tokens does not fit the window of {} (max_seq_len)", name,
+      throw Error(fmt::format("{}: a continuation of {} tokens does not fit the window of {} (max_seq_len)", name,
                               request.continuation.size(), model_.config.max_seq_len));
     }
   }
@@ -198,7 +199,7 @@ class Runner {
   }
 
   void finish(const Part& part, Response response) {
-    if (tasks_[part.task].output_type == OutputType::loglikelihood_rolling) return finish_text_part(part, response);
+    if (tasks_[part.task].kind == TaskKind::rolling_likelihood) return finish_text_part(part, response);
     responses_[part.task][part.item] = std::move(response);
     count_item(part.task);
   }

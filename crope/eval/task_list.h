@@ -12,21 +12,8 @@
 
 namespace crope::eval {
 
-// Tasks whose items are also counted together.
-struct TaskGroup {
-  std::string name;                   // "mmlu_stem"
-  std::string alias;                  // "stem"
-  std::vector<std::string> children;  // groups or tasks, by name
-  std::vector<std::size_t> tasks;     // places in TaskList::tasks
-};
-
-struct TaskList {
-  std::vector<std::string> names;  // as asked for, each once
-  std::vector<Task> tasks;
-  std::vector<TaskGroup> groups;  // children before their parents
-};
-
-// "hellaswag,mmlu" to names. Throws UsageError on a name that is no task, suggesting the nearest, and on an empty list.
+// "hellaswag,mmlu" to names, each once. Throws UsageError on a name that is no task, suggesting the nearest, and on an
+// empty list.
 std::vector<std::string> parse_task_names(std::string_view list);
 
 // Reads all files that the tasks need. `texts` are those of the task perplexity; see find_texts.

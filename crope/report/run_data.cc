@@ -29,7 +29,7 @@ Json read_or_null(const fs::path& path, std::vector<std::string>& notes) {
   return nullptr;
 }
 
-std::optional<double> number_at(const Json& json, const char* key) {
+std::optional<double> number_at(const Json& json, const std::string& key) {
   if (!json.is_object()) return std::nullopt;
   const auto found = json.find(key);
   if (found == json.end() || !found->is_number()) return std::nullopt;
@@ -127,10 +127,6 @@ std::vector<RunData> read_runs(const std::vector<fs::path>& dirs) {
     run.label = number == 1 ? name : fmt::format("{} ({})", name, number);
   }
   return runs;
-}
-
-const Benchmark& benchmark_by_task(std::string_view task) {
-  return *std::ranges::find_if(kBenchmarks, [&](const Benchmark& each) { return each.task == task; });
 }
 
 std::optional<Score> find_score(const RunData& run, const Benchmark& benchmark) {

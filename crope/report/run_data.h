@@ -2,11 +2,9 @@
 // left out and named; nothing is made up for it.
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "crope/base/json.h"
@@ -44,26 +42,15 @@ struct Score {
   double error;  // standard error; 0 where results.json has none
 };
 
-// A benchmark of the paper's Figure downstream: its names in results.json, and the metric of it that is drawn and
-// judged. The only list of these benchmarks.
+// A benchmark: its name in results.json, and the metric that is drawn and judged.
 struct Benchmark {
-  const char* task;
-  const char* name;          // for sentences
-  const char* title;         // with its metric
-  const char* metric;        // "acc_norm,none"
-  const char* error_metric;  // "acc_norm_stderr,none"
-  double chance;             // score of guessing; 0: not worth a line
+  std::string task;
+  std::string name;          // for sentences
+  std::string title;         // with its metric
+  std::string metric;        // "acc_norm,none"
+  std::string error_metric;  // "acc_norm_stderr,none"
+  double chance = 0;         // score of guessing; 0: not worth a line
 };
-
-inline constexpr std::array<Benchmark, 3> kBenchmarks = {{
-    {"hellaswag", "HellaSwag", "HellaSwag, normalised accuracy", "acc_norm,none", "acc_norm_stderr,none", 0.25},
-    {"mmlu", "MMLU", "MMLU, accuracy", "acc,none", "acc_stderr,none", 0.25},
-    {"gsm8k", "GSM8K", "GSM8K, flexible extract", "exact_match,flexible-extract", "exact_match_stderr,flexible-extract",
-     0},
-}};
-
-// REQUIRES: a task of kBenchmarks.
-const Benchmark& benchmark_by_task(std::string_view task);
 
 std::optional<Score> find_score(const RunData& run, const Benchmark& benchmark);
 

@@ -7,6 +7,7 @@
 #include "crope/base/file.h"
 #include "crope/base/interrupt.h"
 #include "crope/eval/evaluation.h"
+#include "crope/eval/stored_results.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
 #include "crope/report/run_data.h"
@@ -17,13 +18,13 @@ namespace crope::study {
 namespace fs = std::filesystem;
 namespace {
 
-// Whether the results are complete, belong to the newest checkpoint and cover these tasks.
+// Whether the results are complete, belong to the newest checkpoint and have these tasks at the planned limit.
 bool is_evaluated(const Experiment& experiment) {
   const fs::path results = experiment.job.run / run::kResultsFile;
   if (!fs::exists(results) || !fs::exists(experiment.job.run / run::kItemsFile)) return false;
   const fs::path checkpoint = model::resolve_model_dir(experiment.job.run);
   if (fs::last_write_time(results) < fs::last_write_time(checkpoint / "config.json")) return false;
-  return eval::headlines(read_json(results), experiment.tasks).size() == experiment.tasks.size();
+  return eval::has_results(read_json(results), experiment.tasks, experiment.limit);
 }
 
 // The settings of a run as a recipe beside it, for those who are launched.
@@ -110,7 +111,10 @@ Outcome read_outcome(const fs::path& run, const std::vector<std::string>& tasks)
                   .tokens_per_second = report::median_rate(data).value_or(0),
                   .seconds = data.elapsed_seconds,
                   .scores = {}};
-  if (!tasks.empty() && data.results.is_object()) outcome.scores = eval::headlines(data.results, tasks);
+  for (const std::string& task : tasks) {
+    const std::vector<eval::Headline> scores = eval::headlines(data.results, task);
+    if (!scores.empty()) outcome.scores.push_back(scores.front());
+  }
   return outcome;
 }
 

@@ -9,6 +9,7 @@
 #include "crope/base/log.h"
 #include "crope/eval/results.h"
 #include "crope/study/launcher.h"
+#include "crope/study/paper_figures.h"
 #include "crope/train/train_job.h"
 
 namespace crope::study {
@@ -16,7 +17,7 @@ namespace crope::study {
 struct Experiment {
   train::JobRequest job;             // its run directory also takes the results
   std::filesystem::path benchmarks;  // folder of benchmark files; empty: nothing is evaluated
-  std::vector<std::string> tasks = {"hellaswag", "mmlu", "gsm8k"};
+  std::vector<std::string> tasks = paper_tasks();
   std::int64_t limit = 0;  // items of each task; 0: all
   Launcher launcher = {};  // trains and evaluates as several ranks, where it has a command
 };
@@ -30,7 +31,7 @@ struct Outcome {
   std::optional<double> val_loss;
   double tokens_per_second = 0;
   double seconds = 0;                  // of training
-  std::vector<eval::Headline> scores;  // the paper's metric of each task
+  std::vector<eval::Headline> scores;  // the headline metric of each task
 };
 
 // Trains job.run to its end and evaluates its last checkpoint into it. Nothing when a signal has stopped it: the next

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "crope/base/progress.h"
-#include "crope/report/run_data.h"
+#include "crope/study/benchmarks.h"
 
 namespace crope::study {
 namespace {
@@ -38,6 +38,12 @@ std::string weigh(const Figure& a, const Figure& b, std::int64_t items) {
 }
 
 }  // namespace
+
+std::vector<std::string> paper_tasks() {
+  std::vector<std::string> tasks;
+  for (const PaperBenchmark& benchmark : kPaperBenchmarks) tasks.emplace_back(benchmark.task);
+  return tasks;
+}
 
 const PaperBenchmark& paper_benchmark(std::string_view task) {
   return *std::ranges::find(kPaperBenchmarks, task, &PaperBenchmark::task);
@@ -81,7 +87,7 @@ std::string paper_best_verdict(std::string_view task) {
 
 std::string paper_spread_verdict(std::string_view task) {
   const PaperBenchmark& benchmark = paper_benchmark(task);
-  const double chance = report::benchmark_by_task(task).chance;
+  const double chance = benchmark_by_task(task).chance;
   const double above = (benchmark.high - chance) / standard_error(benchmark.high, benchmark.items);
   if (above < 0) {
     return fmt::format("undecided: at chance; even {:.3f} is {:.1f} standard errors under {:.2f}", benchmark.high,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace crope::study {
 
@@ -37,6 +38,9 @@ inline constexpr PaperScore kPaperScores[] = {
 
 inline constexpr PaperBenchmark kPaperBenchmarks[] = {
     {"hellaswag", 10'042, 0, 0}, {"mmlu", 14'042, 0.229, 0.232}, {"gsm8k", 1'319, 0.012, 0.015}};
+
+// The tasks of the paper's Figure downstream.
+std::vector<std::string> paper_tasks();
 
 // REQUIRES: a task of the table.
 const PaperBenchmark& paper_benchmark(std::string_view task);

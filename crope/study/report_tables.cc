@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "crope/base/progress.h"
+#include "crope/study/benchmarks.h"
 #include "crope/study/seed_statistics.h"
 
 namespace crope::study {
@@ -62,7 +63,7 @@ std::string command_of(const Json& run) {
 
 std::vector<const Benchmark*> measured_benchmarks(const std::vector<const RunData*>& runs) {
   std::vector<const Benchmark*> found;
-  for (const Benchmark& benchmark : report::kBenchmarks) {
+  for (const Benchmark& benchmark : benchmarks()) {
     if (std::ranges::any_of(runs, [&](const RunData* run) { return report::find_score(*run, benchmark).has_value(); }))
       found.push_back(&benchmark);
   }

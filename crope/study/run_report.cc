@@ -12,6 +12,7 @@
 #include "crope/report/run_data.h"
 #include "crope/report/run_figures.h"
 #include "crope/run/run_dir.h"
+#include "crope/study/benchmarks.h"
 #include "crope/study/examples.h"
 #include "crope/study/loss_curves.h"
 #include "crope/study/model_report.h"
@@ -135,7 +136,7 @@ std::optional<Section> loss_section(const std::vector<SeedGroup>& groups, const 
 std::optional<Section> benchmark_section(const std::vector<SeedGroup>& groups, const fs::path& dir) {
   std::vector<Figure> figures;
   bool has_seeds = false, has_single = false;
-  for (const report::Benchmark& benchmark : report::kBenchmarks) {
+  for (const report::Benchmark& benchmark : benchmarks()) {
     std::vector<report::VariantValue> scores;
     for (const SeedGroup& group : groups) {
       const auto score = score_over_seeds(group, benchmark);

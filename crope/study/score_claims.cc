@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "crope/model/variant.h"
-#include "crope/report/run_data.h"
 #include "crope/study/accuracy.h"
+#include "crope/study/benchmarks.h"
 #include "crope/study/paper_figures.h"
 
 namespace crope::study {
@@ -37,7 +37,7 @@ CommonScores common_scores(const Runs& runs, std::string_view task, std::vector<
   std::map<std::int64_t, std::size_t> count;
   for (const std::string& name : common.names) {
     if (!has_score(runs, task, name)) {
-      common.problem = fmt::format("no {} score of {}", report::benchmark_by_task(task).name, name);
+      common.problem = fmt::format("no {} score of {}", benchmark_by_task(task).name, name);
       return common;
     }
     for (const auto& [seed, run] : runs.find(name)->second) {
@@ -68,7 +68,7 @@ Case tested_scores(Claim claim, const CommonScores& common, std::string_view tas
                    const Test& test) {
   claim.reason = common.problem;
   if (!claim.reason.empty()) return {std::move(claim)};
-  const double chance = report::benchmark_by_task(task).chance;
+  const double chance = benchmark_by_task(task).chance;
   if (common.seeds() >= 2) {
     for (std::size_t i = 0; i < common.names.size(); ++i) {
       if (is_above_chance(accuracy_above(common.scores[i], chance))) continue;
@@ -137,7 +137,7 @@ Case score_best(const Runs& runs, std::string_view task) {
                            paper_best_verdict(task));
   const std::vector<std::string> names = scored_variants(runs, task);
   if (names.size() < 2 || names.front() != "rope") {
-    claim.reason = fmt::format("no {} score of rope and another variant", report::benchmark_by_task(task).name);
+    claim.reason = fmt::format("no {} score of rope and another variant", benchmark_by_task(task).name);
     return {std::move(claim)};
   }
   const CommonScores common = common_scores(runs, task, names);
@@ -159,8 +159,7 @@ Case score_spread(const Runs& runs, std::string_view task, double margin) {
                            fmt::format("{:.3f} to {:.3f}", paper.low, paper.high), paper_spread_verdict(task));
   const std::vector<std::string> names = scored_variants(runs, task);
   if (names.size() < 2) {
-    claim.reason = fmt::format("fewer than two variants have {} {} score", task == "mmlu" ? "an" : "a",
-                               report::benchmark_by_task(task).name);
+    claim.reason = fmt::format("fewer than two variants have {} scores", benchmark_by_task(task).name);
     return {std::move(claim)};
   }
   const CommonScores common = common_scores(runs, task, names);

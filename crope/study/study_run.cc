@@ -7,11 +7,12 @@
 #include <limits>
 
 #include "crope/base/error.h"
+#include "crope/eval/task_table.h"
 #include "crope/formats/jsonl.h"
 #include "crope/model/config.h"
-#include "crope/report/run_data.h"
 #include "crope/run/metrics.h"
 #include "crope/run/run_dir.h"
+#include "crope/study/benchmarks.h"
 
 namespace crope::study {
 namespace fs = std::filesystem;
@@ -20,14 +21,14 @@ namespace {
 constexpr std::int64_t kDefaultWarmup = 50;
 constexpr double kSameScore = 1e-6;
 
-const Json* find(const Json& json, const char* key) {
+const Json* find(const Json& json, const std::string& key) {
   if (!json.is_object()) return nullptr;
   const auto found = json.find(key);
   return found == json.end() ? nullptr : &*found;
 }
 
 // NaN where the value is there but no finite number: writers put null, NaN or a string for those.
-std::optional<double> number_at(const Json& json, const char* key) {
+std::optional<double> number_at(const Json& json, const std::string& key) {
   const Json* value = find(json, key);
   if (value == nullptr) return std::nullopt;
   const double number = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
@@ -112,14 +113,6 @@ void take_metrics(const fs::path& path, StudyRun& run) {
   if (metrics.damaged > 0) run.warnings.push_back(fmt::format("{}: {}", run.name, metrics.warning()));
 }
 
-// "mmlu" of mmlu_anatomy; empty for tasks that no claim is about.
-std::string benchmark_of(const std::string& task) {
-  for (const report::Benchmark& benchmark : report::kBenchmarks) {
-    if (task == benchmark.task) return task;
-  }
-  return task.starts_with("mmlu_") ? "mmlu" : "";
-}
-
 void take_items_line(const Json& line, const std::string& place, StudyRun& run) {
   const Json* task = find(line, "task");
   const Json* correct = find(line, "correct");
@@ -131,9 +124,9 @@ void take_items_line(const Json& line, const std::string& place, StudyRun& run) 
   if (items.empty() || items.find_first_not_of("01") != std::string::npos) {
     throw Error(fmt::format("{}: \"correct\" must have one 0 or 1 per item", place), "run 'crope eval' again");
   }
-  const std::string benchmark = benchmark_of(name);
-  if (benchmark.empty()) return;
-  if (!run.scores[benchmark].leaves.emplace(name, items).second) {
+  const eval::TaskRow* row = eval::find_task(name);  // that of mmlu for mmlu_anatomy
+  if (row == nullptr) return;
+  if (!run.scores[row->name].leaves.emplace(name, items).second) {
     throw Error(fmt::format("{}: the task {} appears twice", place, name), "run 'crope eval' again");
   }
 }
@@ -152,7 +145,7 @@ void take_items(const fs::path& path, StudyRun& run) {
 void take_scores(const fs::path& path, StudyRun& run) {
   const Json document = read_object(path);
   const Json* results = find(document, "results");
-  for (const report::Benchmark& benchmark : report::kBenchmarks) {
+  for (const report::Benchmark& benchmark : benchmarks()) {
     const auto found = run.scores.find(benchmark.task);
     const bool has_items = found != run.scores.end();
     if (has_items) {

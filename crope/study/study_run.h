@@ -46,7 +46,7 @@ struct StudyRun {
   std::vector<LossAtStep> val_losses;          // in file order
   std::optional<double> val_loss;              // the last one; NaN if it is not finite
   std::map<std::string, double> other_losses;  // val_loss_<name> at the step of val_loss, by name; NaN as above
-  std::map<std::string, Score> scores;         // "hellaswag", "mmlu", "gsm8k"
+  std::map<std::string, Score> scores;         // by benchmark (benchmarks.h)
   std::vector<std::string> warnings;           // damaged lines, missing files
   std::string model_problem;                   // why the model in run.json cannot be read; empty if it can
   std::int64_t last_step = 0;                  // that metrics.jsonl records; 0 without any

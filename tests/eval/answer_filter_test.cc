@@ -54,7 +54,7 @@ TEST(AnswerFilter, FlexibleExtractAgreesWithTheJudgementOfRealAnswers) {
   if (data == nullptr) GTEST_SKIP() << "CROPE_TEST_DATA is not set: no real data here";
   const std::filesystem::path file = std::filesystem::path(data) / "eval/gsm8k/example_model_solutions.jsonl";
   int answers = 0, agreed = 0;
-  for (const BenchmarkRow& row : read_benchmark_rows(std::span(&file, 1))) {
+  for (const BenchmarkRow& row : read_benchmark_rows({file})) {
     std::string truth = string_field(row, "ground_truth");
     truth.replace(truth.rfind("A: "), 3, "#### ");
     for (const auto& [model, answer] : row.fields.items()) {

@@ -12,10 +12,7 @@
 #include "crope/eval/journal.h"
 #include "crope/eval/runner.h"
 #include "crope/eval/task_list.h"
-#include "crope/model/init.h"
-#include "crope/model/model_dir.h"
-#include "crope/text/byte_alphabet.h"
-#include "crope/text/tokenizer_json.h"
+#include "tests/eval/byte_model.h"
 #include "tests/temporary_folder.h"
 
 namespace crope::eval {
@@ -27,16 +24,7 @@ namespace fs = std::filesystem;
 class Evaluation : public testing::Test {
  protected:
   void SetUp() override {
-    const model::ModelConfig config{
-        .vocab_size = 260, .num_layers = 1, .num_heads = 2, .d_model = 16, .d_ff = 16, .max_seq_len = 64};
-    model::save_model(model::make_random_transformer(config, {.seed = 3, .embedding_std = 0.5}), folder_ / "model");
-    text::Vocabulary vocabulary;
-    vocabulary.tokens.emplace_back(text::kEndOfText);
-    vocabulary.special_tokens.push_back({std::string(text::kEndOfText), 0});
-    for (const std::uint8_t byte : text::bytes_in_vocabulary_order()) {
-      vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
-    }
-    text::write_tokenizer_files(folder_ / "model", vocabulary);
+    test::write_byte_model(folder_ / "model");
     std::string hellaswag, mmlu, gsm8k;
     for (int i = 0; i < 6; ++i) {
       const std::string n = std::to_string(i);
@@ -67,7 +55,7 @@ class Evaluation : public testing::Test {
   std::vector<double> hellaswag_scores() const {
     const fs::path file = folder_ / "out/samples_hellaswag.jsonl";
     std::vector<double> scores;
-    for (const BenchmarkRow& row : read_benchmark_rows(std::span(&file, 1))) {
+    for (const BenchmarkRow& row : read_benchmark_rows({file})) {
       for (const Json& pair : row.fields.at("filtered_resps")) scores.push_back(std::stod(pair[0].get<std::string>()));
     }
     return scores;
@@ -103,7 +91,7 @@ TEST_F(Evaluation, ItemsAddUpToTheScores) {
   const Json results = evaluate(options_, log_)["results"];
   const fs::path file = folder_ / "out/items.jsonl";
   std::map<std::string, double> scores;
-  for (const BenchmarkRow& row : read_benchmark_rows(std::span(&file, 1))) {
+  for (const BenchmarkRow& row : read_benchmark_rows({file})) {
     const auto correct = row.fields.at("correct").get<std::string>();
     scores[row.fields.at("task")] =
         static_cast<double>(std::ranges::count(correct, '1')) / static_cast<double>(correct.size());
@@ -185,6 +173,54 @@ TEST_F(Evaluation, BatchesDoNotChangeWhatComesOut) {
               large["perplexity"]["bits_per_byte,none"].get<double>(), 1e-6);
 }
 
+// A second task does not erase the first.
+TEST_F(Evaluation, ResultsAreAddedTaskByTask) {
+  options_.tasks = {"hellaswag", "mmlu_anatomy"};
+  const Json first = evaluate(options_, log_);
+  options_.tasks = {"gsm8k"};
+  const Json second = evaluate(options_, log_);
+  EXPECT_FALSE(second["results"].contains("hellaswag")) << "what is returned is of this evaluation alone";
+  const Json both = read_json(folder_ / "out/results.json");
+  EXPECT_EQ(both["results"]["hellaswag"], first["results"]["hellaswag"]);
+  EXPECT_EQ(both["results"]["gsm8k"], second["results"]["gsm8k"]);
+  EXPECT_EQ(both["n-samples"].size(), 3u);
+  const std::string items = read_file(folder_ / "out/items.jsonl");
+  EXPECT_EQ(std::ranges::count(items, '\n'), 3);
+
+  // With the rest of MMLU, its groups are there as well.
+  options_.tasks = {"mmlu"};
+  evaluate(options_, log_);
+  EXPECT_EQ(read_json(folder_ / "out/results.json")["results"]["mmlu"]["sample_len"], 6);
+}
+
+TEST_F(Evaluation, FewerItemsDoNotReplaceMoreUnlessAsked) {
+  options_.tasks = {"hellaswag", "gsm8k"};
+  evaluate(options_, log_);
+  const std::string samples = read_file(folder_ / "out/samples_hellaswag.jsonl");
+  options_.tasks = {"hellaswag", "mmlu_anatomy"};
+  options_.limit = 2;
+  EXPECT_EQ(evaluate(options_, log_)["results"]["hellaswag"]["sample_len"], 2);
+  const Json kept = read_json(folder_ / "out/results.json");
+  EXPECT_EQ(kept["results"]["hellaswag"]["sample_len"], 6);
+  EXPECT_EQ(kept["results"]["mmlu_anatomy"]["sample_len"], 2);
+  EXPECT_EQ(read_file(folder_ / "out/samples_hellaswag.jsonl"), samples);
+  options_.overwrite = true;
+  evaluate(options_, log_);
+  EXPECT_EQ(read_json(folder_ / "out/results.json")["results"]["hellaswag"]["sample_len"], 2);
+}
+
+TEST_F(Evaluation, ResultsOfOtherWeightsAreReplaced) {
+  options_.tasks = {"hellaswag"};
+  evaluate(options_, log_);
+  fs::remove_all(folder_ / "model");
+  test::write_byte_model(folder_ / "model", 4);
+  options_.tasks = {"gsm8k"};
+  evaluate(options_, log_);
+  const Json results = read_json(folder_ / "out/results.json")["results"];
+  EXPECT_FALSE(results.contains("hellaswag"));
+  EXPECT_TRUE(results.contains("gsm8k"));
+}
+
 TEST_F(Evaluation, BosChangesThePrompt) {
   options_.tasks = {"hellaswag"};
   evaluate(options_, log_);
@@ -229,14 +265,6 @@ TEST_F(Evaluation, ATokenizerThatIsTooLargeDoesNotFit) {
   fs::copy(folder_ / "model/tokenizer.json", folder_ / "small/tokenizer.json");
   options_.model = folder_ / "small";
   EXPECT_THROW(evaluate(options_, log_), Error);
-}
-
-TEST(GenerationTokens, HalfTheWindowWhereItIsSmall) {
-  const Task task{.max_generated_tokens = 256};
-  EXPECT_EQ(generation_tokens(task, 512), 256);
-  EXPECT_EQ(generation_tokens(task, 257), 256);
-  EXPECT_EQ(generation_tokens(task, 256), 128);
-  EXPECT_EQ(generation_tokens(task, 64), 32);
 }
 
 }  // namespace

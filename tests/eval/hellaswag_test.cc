@@ -4,6 +4,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "tests/eval/load_task.h"
 #include "tests/temporary_folder.h"
 
 namespace crope::eval {
@@ -34,7 +35,7 @@ TEST(HellaSwag, CleansTextsAsLmEvalDoes) {
 TEST(HellaSwag, MakesPromptsOfRows) {
   const test::TemporaryFolder folder;
   write_file(folder / "hellaswag_val.jsonl", std::string(kHellaswagRow) + "\n\n" + kHellaswagRow + "\n");
-  const Task task = load_hellaswag(folder.path(), {.limit = 1});
+  const Task task = load_task("hellaswag", folder.path(), {.limit = 1});
   EXPECT_EQ(task.document_count, 2);
   ASSERT_EQ(task.items.size(), 1u);
   const Item& item = task.items[0];
@@ -48,12 +49,12 @@ TEST(HellaSwag, MakesPromptsOfRows) {
 TEST(HellaSwag, FewShotExamplesShowTheRightEnding) {
   const test::TemporaryFolder folder;
   write_file(folder / "hellaswag_val.jsonl", kHellaswagRow);
-  EXPECT_THROW(load_hellaswag(folder.path(), {.num_fewshot = 1}), Error);  // there is no file of examples
+  EXPECT_THROW(load_task("hellaswag", folder.path(), {.num_fewshot = 1}), Error);  // there is no file of examples
   write_file(folder / "hellaswag_train.jsonl",
              R"({"activity_label": "A", "ctx_a": "b", "ctx_b": "", "endings": ["x", "y"], "label": 0})"
              "\n"
              R"({"activity_label": "A", "ctx_a": "b", "ctx_b": "", "endings": ["x", "y"], "label": 0})");
-  const Task task = load_hellaswag(folder.path(), {.num_fewshot = 1});
+  const Task task = load_task("hellaswag", folder.path(), {.num_fewshot = 1});
   EXPECT_EQ(task.items[0].context, "A: b x\n\nBaking: How to bake. Mix. Then the cook");
 }
 
@@ -72,7 +73,7 @@ TEST(HellaSwag, BadRowsNameFileLineAndField) {
   for (const auto& [row, named] : cases) {
     write_file(folder / "hellaswag_val.jsonl", std::string(kHellaswagRow) + "\n" + row);
     try {
-      load_hellaswag(folder.path(), {});
+      load_task("hellaswag", folder.path());
       ADD_FAILURE() << "accepted " << row;
     } catch (const Error& e) {
       EXPECT_NE(std::string(e.what()).find("hellaswag_val.jsonl:2"), std::string::npos) << e.what();
@@ -80,8 +81,8 @@ TEST(HellaSwag, BadRowsNameFileLineAndField) {
     }
   }
   write_file(folder / "hellaswag_val.jsonl", "\n");
-  EXPECT_THROW(load_hellaswag(folder.path(), {}), Error);
-  EXPECT_THROW(load_hellaswag(folder / "absent", {}), Error);
+  EXPECT_THROW(load_task("hellaswag", folder.path()), Error);
+  EXPECT_THROW(load_task("hellaswag", folder / "absent"), Error);
 }
 
 }  // namespace

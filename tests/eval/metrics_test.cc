@@ -11,12 +11,12 @@ namespace {
 std::vector<std::vector<ItemResult>> accuracies(const std::vector<double>& values) {
   std::vector<std::vector<ItemResult>> results;
   for (const double value : values) {
-    results.push_back({{.filter = "none", .metrics = {{.name = "acc", .value = value}}}});
+    results.push_back({{.metrics = {{.metric = MetricId::acc, .value = value}}}});
   }
   return results;
 }
 
-const Task kChoice{.name = "t", .metrics = {"acc", "acc_norm"}};
+const Task kChoice{.name = "t", .metrics = {MetricId::acc, MetricId::acc_norm}};
 
 double metric_of(const std::vector<ItemResult>& results, std::size_t index) {
   return results.at(0).metrics.at(index).value;
@@ -65,22 +65,38 @@ TEST(Metrics, NotANumberWinsAsInNumpy) {
 }
 
 TEST(Metrics, GenerationsAreReadTwice) {
-  const Task task{.name = "g", .output_type = OutputType::generate_until, .metrics = {"exact_match"}};
+  const Task task{.name = "g", .kind = TaskKind::generation, .metrics = {MetricId::exact_match}};
   const Item item{.target = "It is 3 * 6 = 18.\n#### 18"};
   const auto results = item_results(task, item, {.text = " 3 * 6 = 18 eggs."});
   ASSERT_EQ(results.size(), 2u);
-  EXPECT_EQ(results[0].filter, "strict-match");
+  EXPECT_EQ(results[0].filter, Filter::strict_match);
   EXPECT_EQ(results[0].filtered_text, "[invalid]");
   EXPECT_EQ(results[0].metrics[0].value, 0);
-  EXPECT_EQ(results[1].filter, "flexible-extract");
+  EXPECT_EQ(results[1].filter, Filter::flexible_extract);
   EXPECT_EQ(results[1].filtered_text, "18");
   EXPECT_EQ(results[1].metrics[0].value, 1);
 }
 
+// exp of the mean, and the error of the mean times its slope.
+TEST(Metrics, LastWordsHaveAPerplexityAndAnAccuracy) {
+  const Task task{.name = "l", .kind = TaskKind::last_word, .metrics = {MetricId::perplexity, MetricId::acc}};
+  std::vector<std::vector<ItemResult>> results;
+  for (const double likelihood : {-1.0, -2.0, -6.0}) {
+    results.push_back(item_results(task, {}, {.log_likelihoods = {likelihood}, .is_greedy = {likelihood == -1}}));
+  }
+  const auto metrics = task_metrics(results);
+  ASSERT_EQ(metrics.size(), 2u);
+  EXPECT_EQ(metrics[0].key, MetricKey{MetricId::perplexity});
+  EXPECT_DOUBLE_EQ(metrics[0].value, std::exp(3.0));
+  EXPECT_DOUBLE_EQ(*metrics[0].standard_error, std::exp(3.0) * std::sqrt(7.0) / std::sqrt(3.0));
+  EXPECT_DOUBLE_EQ(metrics[1].value, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(*metrics[1].standard_error, 1.0 / 3);
+}
+
 TEST(Metrics, PerplexitiesAreOfAllTextsTogether) {
   const Task task{.name = "p",
-                  .output_type = OutputType::loglikelihood_rolling,
-                  .metrics = {"word_perplexity", "byte_perplexity", "bits_per_byte"}};
+                  .kind = TaskKind::rolling_likelihood,
+                  .metrics = {MetricId::word_perplexity, MetricId::byte_perplexity, MetricId::bits_per_byte}};
   std::vector<std::vector<ItemResult>> results;
   results.push_back(item_results(task, {.context = "two words"}, {.log_likelihoods = {-6}}));
   results.push_back(item_results(task, {.context = "é"}, {.log_likelihoods = {-5}}));
@@ -90,7 +106,6 @@ TEST(Metrics, PerplexitiesAreOfAllTextsTogether) {
   EXPECT_DOUBLE_EQ(metrics[1].value, std::exp(1.0));
   EXPECT_DOUBLE_EQ(metrics[2].value, 1 / std::log(2.0));
   EXPECT_FALSE(metrics[2].standard_error);
-  EXPECT_FALSE(metrics[2].higher_is_better);
 }
 
 }  // namespace

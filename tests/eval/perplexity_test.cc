@@ -4,6 +4,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "tests/eval/load_task.h"
 #include "tests/temporary_folder.h"
 
 namespace crope::eval {
@@ -17,12 +18,12 @@ TEST(Perplexity, TextsAreFilesOrLines) {
   write_file(folder / "perplexity/b.txt", "a text\nof two lines\n");
   write_file(folder / "perplexity/a.jsonl", "{\"text\": \"one\"}\n{\"text\": \"two\", \"id\": 4}\n");
   write_file(folder / "perplexity/ignored.md", "x");
-  const Task task = load_perplexity(find_texts(folder.path(), {}), {});
+  const Task task = load_task("perplexity", folder.path());
   ASSERT_EQ(task.items.size(), 3u);
   EXPECT_EQ(task.items[0].context, "one");
   EXPECT_EQ(task.items[1].context, "two");
   EXPECT_EQ(task.items[2].context, "a text\nof two lines\n");
-  EXPECT_EQ(load_perplexity(find_texts(folder.path(), {}), {.limit = 2}).items.size(), 2u);
+  EXPECT_EQ(load_task("perplexity", folder.path(), {.limit = 2}).items.size(), 2u);
 }
 
 TEST(Perplexity, AFileMayBeTheData) {
@@ -39,10 +40,10 @@ TEST(Perplexity, BadTexts) {
   const fs::path file = folder / "x.txt";
   for (const char* text : {"", "ab\xff", "cut \xe2\x82"}) {
     write_file(file, text);
-    EXPECT_THROW(load_perplexity(std::span(&file, 1), {}), Error) << text;
+    EXPECT_THROW(load_task("perplexity", file), Error) << text;
   }
   const fs::path absent = folder / "absent.txt";
-  EXPECT_THROW(load_perplexity(std::span(&absent, 1), {}), Error);
+  EXPECT_THROW(load_task("perplexity", absent), Error);
 }
 
 }  // namespace

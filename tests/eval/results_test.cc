@@ -6,7 +6,7 @@ namespace crope::eval {
 namespace {
 
 Task choice_task(const std::string& name, int items) {
-  Task task{.name = name, .alias = name, .metrics = {"acc"}};
+  Task task{.name = name, .alias = name, .metrics = {MetricId::acc}, .headline = MetricKey{MetricId::acc}};
   for (int i = 0; i < items; ++i) {
     task.items.push_back(
         {.doc = {{"question", "é\n"}, {"n", i}}, .context = "Q", .choices = {"A", "B"}, .gold = 0, .target = "0"});
@@ -21,8 +21,7 @@ Response scores(double a, double b) {
 
 TEST(Results, DocumentHasLmEvalsSchema) {
   TaskList list{.names = {"mmlu"}, .tasks = {choice_task("mmlu_anatomy", 3), choice_task("mmlu_virology", 2)}};
-  list.groups.push_back(
-      {.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}, .tasks = {0, 1}});
+  list.groups.push_back({.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}});
   const std::vector<TaskOutcome> outcomes = {
       make_outcome(list.tasks[0], {scores(-1, -2), scores(-2, -1), scores(-1, -2)}),
       make_outcome(list.tasks[1], {scores(-1, -2), scores(-1, -2)})};
@@ -39,17 +38,22 @@ TEST(Results, DocumentHasLmEvalsSchema) {
   EXPECT_EQ(document["config"]["limit"], 3);
   EXPECT_EQ(document["model_name_sanitized"], "out__model");
 
-  const auto lines = headlines(document, list.names);
+  const auto lines = headlines(document, list.names[0]);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].metric, "acc");
   EXPECT_EQ(lines[0].items, 5);
 }
 
-TEST(Results, ItemLinesHaveOneCharacterPerItem) {
+TEST(Results, ItemRowsHaveOneCharacterPerItem) {
   Task hellaswag = choice_task("hellaswag", 3);
-  hellaswag.metrics = {"acc", "acc_norm"};
+  hellaswag.metrics = {MetricId::acc, MetricId::acc_norm};
+  hellaswag.headline = {MetricId::acc_norm};
   for (Item& item : hellaswag.items) item.choices = {"AAAA", "B"};  // acc_norm divides by 4 and by 1
-  Task gsm8k{.name = "gsm8k", .alias = "gsm8k", .output_type = OutputType::generate_until, .metrics = {"exact_match"}};
+  Task gsm8k{.name = "gsm8k",
+             .alias = "gsm8k",
+             .kind = TaskKind::generation,
+             .metrics = {MetricId::exact_match},
+             .headline = MetricKey{MetricId::exact_match, Filter::flexible_extract}};
   gsm8k.items.resize(2, {.doc = {}, .context = "Q", .target = "#### 4"});
   const TaskList list{.names = {"hellaswag", "mmlu_anatomy", "gsm8k"},
                       .tasks = {hellaswag, choice_task("mmlu_anatomy", 2), gsm8k}};
@@ -57,12 +61,42 @@ TEST(Results, ItemLinesHaveOneCharacterPerItem) {
       make_outcome(list.tasks[0], {scores(-2, -1), scores(-8, -1), scores(-1, -2)}),
       make_outcome(list.tasks[1], {scores(-2, -1), scores(-1, -2)}),
       make_outcome(list.tasks[2], {{.text = " so 5"}, {.text = " so 4"}})};
-  EXPECT_EQ(item_lines(list, outcomes), R"({"task":"hellaswag","metric":"acc_norm","correct":"101"})"
-                                        "\n"
-                                        R"({"task":"mmlu_anatomy","metric":"acc","correct":"01"})"
-                                        "\n"
-                                        R"({"task":"gsm8k","metric":"exact_match","correct":"01"})"
-                                        "\n");
+  const std::vector<Json> rows = item_rows(list, outcomes);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].dump(), R"({"task":"hellaswag","metric":"acc_norm","correct":"101"})");
+  EXPECT_EQ(rows[1].dump(), R"({"task":"mmlu_anatomy","metric":"acc","correct":"01"})");
+  EXPECT_EQ(rows[2].dump(), R"({"task":"gsm8k","metric":"exact_match","correct":"01"})");
+}
+
+TEST(Results, GroupsOfMixedOrMissingTasksAreRemoved) {
+  TaskList list{.names = {"mmlu"}, .tasks = {choice_task("mmlu_anatomy", 2), choice_task("mmlu_virology", 2)}};
+  list.groups.push_back({.name = "mmlu", .alias = "mmlu", .children = {"mmlu_anatomy", "mmlu_virology"}});
+  const std::vector<TaskOutcome> outcomes = {make_outcome(list.tasks[0], {scores(-1, -2), scores(-2, -1)}),
+                                             make_outcome(list.tasks[1], {scores(-1, -2), scores(-1, -2)})};
+  const Json document = results_document(list, outcomes, {});
+  EXPECT_EQ(document["results"]["mmlu"]["acc,none"], 0.75);
+  Json mixed = document, missing = document;
+  mixed["n-shot"]["mmlu_virology"] = 5;
+  update_groups(mixed);
+  EXPECT_FALSE(mixed["results"].contains("mmlu"));
+  EXPECT_FALSE(mixed["group_subtasks"].contains("mmlu"));
+  missing["results"].erase("mmlu_virology");
+  update_groups(missing);
+  EXPECT_FALSE(missing["results"].contains("mmlu"));
+  EXPECT_FALSE(missing.contains("groups"));
+  EXPECT_EQ(headlines(document, "mmlu").at(0).items, 4);
+  EXPECT_TRUE(headlines(missing, "mmlu").empty());
+  EXPECT_TRUE(headlines(nullptr, "mmlu").empty());
+}
+
+TEST(Results, SamplesOfChoicesThatEndTheContext) {
+  Task task = choice_task("winogrande", 1);
+  task.items[0].context = "Shot.\n\n";
+  task.items[0].continuation = "sleeps.";
+  const Json line = parse_json(sample_lines(task, make_outcome(task, {scores(-1, -2.5)})), "samples");
+  EXPECT_EQ(line["arguments"]["gen_args_1"], (Json{{"arg_0", "Shot.\n\nB"}, {"arg_1", " sleeps."}}));
+  // SHA-256 of the first request's context.
+  EXPECT_EQ(line["prompt_hash"], "8b5634100c0ee9f82e947a6e3f0f3d915797edc7aad769a7e2c061f948081881");
 }
 
 TEST(Results, ASingleItemHasNoError) {
@@ -71,7 +105,7 @@ TEST(Results, ASingleItemHasNoError) {
   const Json document = results_document(list, outcomes, {});
   EXPECT_EQ(document["results"]["mmlu_anatomy"]["acc_stderr,none"], "N/A");
   EXPECT_FALSE(document.contains("groups"));
-  EXPECT_FALSE(headlines(document, list.names)[0].standard_error);
+  EXPECT_FALSE(headlines(document, list.names[0])[0].standard_error);
 }
 
 // The strings and digests are what lm_eval 0.4.13 writes for the same document.
@@ -92,7 +126,7 @@ TEST(Results, SampleLines) {
 }
 
 TEST(Results, GenerationsHaveALineForEachFilter) {
-  Task task{.name = "gsm8k", .alias = "gsm8k", .output_type = OutputType::generate_until, .metrics = {"exact_match"}};
+  Task task{.name = "gsm8k", .alias = "gsm8k", .kind = TaskKind::generation, .metrics = {MetricId::exact_match}};
   task.config = {{"generation_kwargs", {{"until", {"Question:"}}}}};
   task.items.push_back({.doc = {{"question", "Q"}}, .context = "Q", .target = "#### 4"});
   const std::string lines = sample_lines(task, make_outcome(task, {{.text = " so 4"}}));

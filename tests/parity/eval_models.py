@@ -77,6 +77,27 @@ def train(exported, documents, steps, out):
     return loss.item()
 
 
+def random_model(folder, world, variant):
+    """A model directory of random weights with a tokenizer of the world, and its export."""
+    run_crope("tokenizer", "train", world / "train.jsonl", "--vocab-size", 1000, "--out", folder / "tokenizer")
+    # A vocabulary that is padded, as those of real models are.
+    start = write_random_model(folder / "start", variant, 1024, seed=3)
+    add_tokenizer(start, folder / "tokenizer")
+    run_crope("export", start, folder / "hf", "--format", "hf")
+    return start, folder / "hf"
+
+
+def trained_model(folder, world):
+    """The same, trained on the world's documents for some seconds."""
+    _, exported = random_model(folder, world, "rope")
+    documents = [json.loads(line)["text"] for line in (world / "train.jsonl").open(encoding="utf-8")]
+    loss = train(exported, documents, 300, folder / "trained_hf")
+    assert loss < 3, loss
+    run_crope("import", folder / "trained_hf", folder / "trained")
+    run_crope("export", folder / "trained", folder / "export", "--format", "hf")
+    return folder / "trained", folder / "export"
+
+
 def synthetic_world(folder):
     """The embedded corpus and its benchmarks."""
     run_crope("data", "synth", "--documents", 2000, "--seed", 1, "--out", folder)

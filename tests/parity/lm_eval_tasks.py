@@ -50,6 +50,34 @@ def by_subject(splits):
     return subjects
 
 
+# Name and configuration on the hub of the tasks whose files are <task>/<split>.jsonl.
+HUB_SETS = {
+    "arc_easy": ("allenai/ai2_arc", "ARC-Easy"),
+    "arc_challenge": ("allenai/ai2_arc", "ARC-Challenge"),
+    "piqa": ("baber/piqa", "default"),
+    "winogrande": ("allenai/winogrande", "winogrande_xl"),
+    "openbookqa": ("allenai/openbookqa", "main"),
+    "boolq": ("aps/super_glue", "boolq"),
+    "lambada_openai": ("EleutherAI/lambada_openai", "default"),
+}
+
+
+def super_glue(row):
+    """A row of BoolQ's own files as SuperGLUE has it."""
+    return {key: row[key] for key in ("question", "passage", "idx")} | {"label": int(row["answer"])}
+
+
+def hub_data(data):
+    sets = collections.defaultdict(dict)
+    for task, (name, config) in HUB_SETS.items():
+        splits = read_splits({split: data / task / f"{split}.jsonl" for split in ("train", "validation", "test")})
+        if task == "boolq":
+            splits = {split: list(map(super_glue, rows)) for split, rows in splits.items()}
+        if splits:
+            sets[name][config] = splits
+    return sets
+
+
 def local_data(data):
     """Name on the hub to folder and configurations, of what `data` has."""
     hellaswag, mmlu, gsm8k = data / "hellaswag", data / "mmlu", data / "gsm8k"
@@ -61,16 +89,17 @@ def local_data(data):
         },
         "cais/mmlu": by_subject(read_splits({"test": mmlu / "mmlu_test.jsonl", "dev": mmlu / "mmlu_dev.jsonl"})),
         "openai/gsm8k": {"main": read_splits({"train": gsm8k / "train.jsonl", "test": gsm8k / "test.jsonl"})},
+        **hub_data(data),
         "texts": {"default": read_splits({"test": data / "perplexity" / "texts.jsonl"})},
     }
     return {name: configs for name, configs in sets.items() if any(configs.values())}
 
 
 def local_task_manager(data, folder):
-    """A task manager that knows hellaswag, mmlu, gsm8k and perplexity alone. Copies of lm_eval's task files stand in
-    `folder`, with the path of the data set replaced by that of a local folder made from the files in `data`."""
+    """A task manager that knows the tasks of crope alone. Copies of lm_eval's task files stand in `folder`, with the path of the
+    data set replaced by that of a local folder made from the files in `data`."""
     own_tasks = pathlib.Path(lm_eval.__file__).parent / "tasks"
-    for source in ("hellaswag", "mmlu/default", "gsm8k"):
+    for source in ("hellaswag", "mmlu/default", "gsm8k", "arc", "piqa", "winogrande", "openbookqa", "super_glue/boolq", "lambada"):
         shutil.copytree(own_tasks / source, folder / "tasks" / source)
     (folder / "tasks" / "perplexity.yaml").write_text(
         "task: perplexity\n"

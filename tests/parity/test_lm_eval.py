@@ -1,6 +1,5 @@
 """`crope eval` against lm_eval's own hf model on the exported model, with lm_eval's own task files."""
 
-import json
 import os
 import pathlib
 import random
@@ -12,16 +11,15 @@ import time
 import pytest
 
 from conftest import ROOT, run_crope
-from eval_models import add_tokenizer, synthetic_world, train, write_random_model
+from eval_models import random_model, synthetic_world, trained_model
 
 # Before lm_eval itself: it sets where `datasets` works.
 from lm_eval_tasks import local_task_manager, read_lines, write_lines
+from lm_eval_comparison import compare_results, compare_samples, run_both
 
-import lm_eval
 from lm_eval.models.huggingface import HFLM
 
 LIMITS = {"hellaswag": 200, "mmlu": 4, "gsm8k": 20}  # of MMLU: for each of 57 subjects
-LIKELIHOOD_TOLERANCE = 2e-3
 
 
 def brackets(rows):
@@ -67,67 +65,14 @@ def task_manager(data, tmp_path_factory):
 def model(request, world, tmp_path_factory):
     """A model directory of ours and its export."""
     folder = tmp_path_factory.mktemp("model")
-    run_crope("tokenizer", "train", world / "train.jsonl", "--vocab-size", 1000, "--out", folder / "tokenizer")
-    # A vocabulary that is padded, as those of real models are.
-    start = write_random_model(folder / "start", request.param.split()[-1] if "random" in request.param else "rope", 1024, seed=3)
-    add_tokenizer(start, folder / "tokenizer")
-    run_crope("export", start, folder / "hf", "--format", "hf")
     if "random" in request.param:
-        return start, folder / "hf"
-    documents = [row["text"] for row in read_lines(world / "train.jsonl")]
-    loss = train(folder / "hf", documents, 300, folder / "trained_hf")
-    assert loss < 3, loss
-    run_crope("import", folder / "trained_hf", folder / "trained")
-    run_crope("export", folder / "trained", folder / "export", "--format", "hf")
-    return folder / "trained", folder / "export"
+        return random_model(folder, world, request.param.split()[-1])
+    return trained_model(folder, world)
 
 
 @pytest.fixture(scope="module")
 def peer(model):
     return HFLM(pretrained=str(model[1]), dtype="float32", device="cpu", batch_size=16)
-
-
-def run_both(task, limit, shots, model, peer, task_manager, data, out):
-    """Results and samples of both, by task."""
-    text = run_crope("eval", model[0], "--tasks", task, "--data", data, "--out", out, "--num-fewshot", shots,
-                     "--limit", limit, "--log-samples", "--json")  # fmt: skip
-    ours = json.loads(text)
-    theirs = lm_eval.simple_evaluate(model=peer, tasks=[task], num_fewshot=shots, limit=limit or None, task_manager=task_manager,
-                                     log_samples=True, bootstrap_iters=100000)  # fmt: skip
-    samples = {path.stem.removeprefix("samples_"): read_lines(path) for path in out.glob("samples_*.jsonl")}
-    return ours, samples, theirs
-
-
-def compare_results(ours, theirs):
-    assert ours["results"].keys() == theirs["results"].keys()
-    for task, expected in theirs["results"].items():
-        metrics = {key: value for key, value in expected.items() if "," in key}
-        assert metrics == {key: ours["results"][task][key] for key in metrics}, task
-        assert ours["results"][task]["sample_len"] == expected["sample_len"]
-    for key in ("n-shot", "n-samples", "higher_is_better", "versions"):
-        # lm_eval leaves some entries of groups of groups out.
-        assert theirs[key] == {name: ours[key][name] for name in theirs[key]}, key
-    assert ours["groups"].keys() == theirs["groups"].keys() if "groups" in theirs else "groups" not in ours
-
-
-def compare_samples(samples, theirs):
-    """The same documents, prompts and digests; returns how many log-likelihoods agreed."""
-    compared = 0
-    assert samples.keys() == theirs["samples"].keys()
-    for task, expected in theirs["samples"].items():
-        assert len(samples[task]) == len(expected)
-        for ours, other in zip(samples[task], expected):
-            for key in ("doc_id", "doc", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash"):
-                assert ours[key] == other[key], (task, key)
-            arguments = [list(request.values()) for request in ours["arguments"].values()]
-            assert arguments == [list(request) for request in other["arguments"]]
-            for (likelihood, greedy), (expected_likelihood, expected_greedy) in zip(
-                ours["filtered_resps"], other["filtered_resps"]
-            ):
-                assert abs(float(likelihood) - expected_likelihood) < LIKELIHOOD_TOLERANCE, (task, ours["doc_id"])
-                assert greedy == str(expected_greedy)
-                compared += 1
-    return compared
 
 
 @pytest.mark.parametrize("task", ["hellaswag", "mmlu"])

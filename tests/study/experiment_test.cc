@@ -17,22 +17,22 @@ TEST(Experiment, TrainsAndEvaluatesOnce) {
       folder.path(),
       {.documents = 400, .vocab_size = 300, .benchmarks = {.hellaswag_items = 6, .mmlu_items = 8, .gsm8k_items = 2}},
       log);
-  const Experiment experiment{.job = {.given = {{"variant", "crope_all"},
-                                                {"num_layers", 1},
-                                                {"num_heads", 2},
-                                                {"d_model", 16},
-                                                {"d_ff", 16},
-                                                {"steps", 4},
-                                                {"batch_size", 2},
-                                                {"seq_len", 32},
-                                                {"warmup_steps", 1},
-                                                {"validate_every", 2},
-                                                {"threads", 1}},
-                                      .run = folder / "run",
-                                      .data = world.data,
-                                      .init_from = {}},
-                              .benchmarks = world.benchmarks,
-                              .tasks = {"hellaswag", "mmlu"}};
+  Experiment experiment{.job = {.given = {{"variant", "crope_all"},
+                                          {"num_layers", 1},
+                                          {"num_heads", 2},
+                                          {"d_model", 16},
+                                          {"d_ff", 16},
+                                          {"steps", 4},
+                                          {"batch_size", 2},
+                                          {"seq_len", 32},
+                                          {"warmup_steps", 1},
+                                          {"validate_every", 2},
+                                          {"threads", 1}},
+                                .run = folder / "run",
+                                .data = world.data,
+                                .init_from = {}},
+                        .benchmarks = world.benchmarks,
+                        .tasks = {"hellaswag", "mmlu"}};
   const auto outcome = run_experiment(experiment, log);
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->variant, "crope_all");
@@ -50,6 +50,18 @@ TEST(Experiment, TrainsAndEvaluatesOnce) {
   fs::remove(folder / "run/items.jsonl");  // as an older build leaves a run
   run_experiment(experiment, log);
   EXPECT_TRUE(fs::exists(folder / "run/items.jsonl"));
+
+  // A further task is evaluated and added. A smaller limit finds everything done, a larger one does not.
+  experiment.tasks.push_back("gsm8k");
+  experiment.limit = 1;
+  EXPECT_EQ(run_experiment(experiment, log)->scores.at(2).items, 1);
+  const auto items = [&](const char* task) {
+    return read_json(folder / "run/results.json")["results"][task]["sample_len"].get<int>();
+  };
+  EXPECT_EQ(items("hellaswag"), 6);
+  experiment.limit = 0;
+  EXPECT_EQ(run_experiment(experiment, log)->scores.at(2).items, 2);
+  EXPECT_EQ(items("hellaswag"), 6);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "crope/study/run_folders.h"
 #include "tests/report/synthetic_run.h"
 #include "tests/temporary_folder.h"
@@ -42,6 +44,20 @@ TEST(ReportTables, SingleRunsHaveNoColumnOfSeeds) {
   EXPECT_EQ(table.columns[0], "run");
   EXPECT_EQ(table.columns[1], "parameters");
   EXPECT_EQ(table.rows[0][6], "0.328 ± 0.009");
+}
+
+TEST(ReportTables, EveryTaskWithAResultHasAColumn) {
+  const test::TemporaryFolder folder;
+  const auto dir = test::make_run(folder / "rope", {});
+  Json results = read_json(dir / "results.json");
+  results["results"]["winogrande"] = {{"acc,none", 0.51}};
+  results["results"]["perplexity"] = {{"word_perplexity,none", 40.0}};
+  write_json(dir / "results.json", results);
+  const report::Table table = run_table(report::read_runs({dir}));
+  const auto column = std::ranges::find(table.columns, "winogrande");
+  ASSERT_NE(column, table.columns.end());
+  EXPECT_EQ(table.rows[0][static_cast<std::size_t>(column - table.columns.begin())], "0.510");
+  EXPECT_EQ(std::ranges::find(table.columns, "perplexity"), table.columns.end());
 }
 
 TEST(ReportTables, TheConfigurationStandsOncePerVariant) {

@@ -112,8 +112,7 @@ TEST(ScoreClaims, MissingAndSingleScoresAreNamed) {
   EXPECT_EQ(score_closeness(runs_by_variant(one), "hellaswag", "crope_all", 0.005).claim.reason, "one seed");
   EXPECT_EQ(score_order(runs_by_variant(one), "hellaswag", "crope_all", "half_rope_all").claim.reason,
             "no HellaSwag score of half_rope_all");
-  EXPECT_EQ(score_spread(runs_by_variant(one), "mmlu", 0.005).claim.reason,
-            "fewer than two variants have an MMLU score");
+  EXPECT_EQ(score_spread(runs_by_variant(one), "mmlu", 0.005).claim.reason, "fewer than two variants have MMLU scores");
   const Study apart{.runs = {scored("rope", 0, "hellaswag", 500), scored("crope_all", 1, "hellaswag", 400)}};
   EXPECT_EQ(score_closeness(runs_by_variant(apart), "hellaswag", "crope_all", 0.005).claim.reason,
             "the variants have no seed in common");

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "crope/study/benchmarks.h"
 #include "crope/study/run_folders.h"
 #include "tests/report/synthetic_run.h"
 #include "tests/temporary_folder.h"
@@ -36,9 +37,9 @@ TEST(SeedStatistics, AScoreOfOneRunHasTheErrorOfItsItems) {
       report::read_runs(expand_runs({test::make_study(folder / "study", {"rope", "crope_all"}, 2, 10)}));
   const std::vector<SeedGroup> groups = group_by_seed(runs);
   const SeedGroup alone{.label = "rope", .variant = "rope", .runs = {&runs[0]}};
-  EXPECT_NEAR(*score_over_seeds(alone, report::kBenchmarks[0])->margin, 1.96 * 0.0046, 1e-9);
+  EXPECT_NEAR(*score_over_seeds(alone, benchmark_by_task("hellaswag"))->margin, 1.96 * 0.0046, 1e-9);
   // Two seeds 0.0002 apart: t of one degree of freedom is 12.706.
-  EXPECT_NEAR(*score_over_seeds(groups[0], report::kBenchmarks[0])->margin, 12.7062 * 0.0001, 1e-6);
+  EXPECT_NEAR(*score_over_seeds(groups[0], benchmark_by_task("hellaswag"))->margin, 12.7062 * 0.0001, 1e-6);
 }
 
 TEST(SeedStatistics, DifferencesPairSeeds) {

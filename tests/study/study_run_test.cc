@@ -106,9 +106,11 @@ TEST_F(StudyRunFiles, ItemsMakeScores) {
              "{\"task\":\"mmlu_virology\",\"metric\":\"acc\",\"correct\":\"10\"}\n"
              "{\"task\":\"hellaswag\",\"metric\":\"acc_norm\",\"correct\":\"0111\"}\n"
              "{\"task\":\"mmlu_anatomy\",\"metric\":\"acc\",\"correct\":\"100\"}\n"
-             "{\"task\":\"piqa\",\"metric\":\"acc\",\"correct\":\"1\"}\n");
+             "{\"task\":\"piqa\",\"metric\":\"acc\",\"correct\":\"1\"}\n"
+             "{\"task\":\"unknown\",\"metric\":\"acc\",\"correct\":\"1\"}\n");
   const StudyRun run = read();
-  EXPECT_EQ(run.scores.size(), 2u);
+  EXPECT_EQ(run.scores.size(), 3u);
+  EXPECT_DOUBLE_EQ(run.scores.at("piqa").value, 1);
   EXPECT_DOUBLE_EQ(run.scores.at("hellaswag").value, 0.75);
   EXPECT_DOUBLE_EQ(run.scores.at("mmlu").value, 0.4);
   EXPECT_EQ(run.scores.at("mmlu").leaves.begin()->first, "mmlu_anatomy");
