@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "crope/base/error.h"
-#include "crope/ops/cpu/row_kernels.h"
 
 namespace crope::infer {
 namespace {
@@ -66,7 +65,7 @@ std::int32_t Sampler::sample(std::span<float> logits) {
   } else {
     const auto scale = static_cast<float>(1 / options_.temperature);
     for (float& logit : logits) logit *= scale;
-    const ops::cpu::RowMaximum row = ops::cpu::row_maximum(logits.data(), static_cast<std::int64_t>(logits.size()));
+    const ops::RowMaximum row = ops::row_maximum(logits);
     const float floor = lowest_of_interest(row, logits.size());
     candidates_.clear();
     for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -80,7 +79,7 @@ std::int32_t Sampler::sample(std::span<float> logits) {
 
 // Below this no token can be chosen. 104 below the largest, a probability is nothing in fp32. And all tokens together
 // that have less than (1 - p) / V have less than 1 - p: the nucleus is full before it comes to them.
-float Sampler::lowest_of_interest(const ops::cpu::RowMaximum& row, std::size_t V) const {
+float Sampler::lowest_of_interest(const ops::RowMaximum& row, std::size_t V) const {
   float floor = row.value - 104.0f;
   if (options_.top_p < 1 && options_.top_k == 0) {
     // A little lower than it is, for the rounding of the sum.

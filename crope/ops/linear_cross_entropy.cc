@@ -3,15 +3,14 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "crope/base/rounding.h"
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/softmax_rows.h"
-#include "crope/ops/fused.h"
+#include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/products.h"
 #include "crope/ops/profile.h"
@@ -91,8 +90,8 @@ ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const
 }
 
 // The same with one buffer for the logits of all chunks, which become their gradient in one pass.
-ForwardResult fused_cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                                          bool with_gradients) {
+ForwardResult fused_cross_entropy_forward(void (*kernel)(const CrossEntropyRows&), const Tensor& x,
+                                          const Tensor& weight, const Tensor& targets, bool with_gradients) {
   const int64_t R = x.size(0), V = weight.size(0);
   Tensor grad_x, grad_weight;
   if (with_gradients) {
@@ -106,15 +105,11 @@ ForwardResult fused_cross_entropy_forward(const Tensor& x, const Tensor& weight,
     const int64_t rows = x_rows.size(0);
     const Tensor logits = buffer.narrow(0, 0, rows);
     multiply(logits, x_rows, weight.t());
-    float* data = logits.data_ptr<float>();
     const Tensor target_list = target_rows.contiguous();
-    const int64_t* target = target_list.const_data_ptr<int64_t>();
-    parallel_rows(rows, V, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        losses[static_cast<size_t>(row + i)] =
-            cpu::cross_entropy_row(data + i * V, V, target[i], with_gradients ? share : 0.0f);
-      }
-    });
+    kernel({.logits = mutable_view(logits),
+            .targets = id_view(target_list),
+            .share = with_gradients ? share : 0.0f,
+            .losses = std::span(losses).subspan(static_cast<size_t>(row), static_cast<size_t>(rows))});
     if (!with_gradients) return;
     multiply(grad_x.narrow(0, row, rows), logits, weight);
     multiply(grad_weight, logits.t(), x_rows, /*add=*/row > 0);
@@ -136,12 +131,12 @@ Tensor linear_cross_entropy(const Tensor& x_in, const Tensor& weight_in, const T
   check_cross_entropy(x_in, weight_in, targets);
   const Tensor x = autocast_input(x_in), weight = autocast_weight(weight_in, x_in);
   const bool with_gradients = needs_gradient({x, weight});
-  const bool fused = fused_for({x, weight});
+  const auto kernel = kernels_for({x, weight}).cross_entropy_rows;
   const auto run = [&] {
     const double product = 2.0 * static_cast<double>(x.numel()) * static_cast<double>(weight.size(0));
     count_flops(with_gradients ? 3 * product : product);
-    return fused ? fused_cross_entropy_forward(x, weight, targets, with_gradients)
-                 : cross_entropy_forward(x, weight, targets, with_gradients);
+    return kernel != nullptr ? fused_cross_entropy_forward(kernel, x, weight, targets, with_gradients)
+                             : cross_entropy_forward(x, weight, targets, with_gradients);
   };
   return with_gradient(kLinearCrossEntropy, {x, weight}, run, cross_entropy_backward).front();
 }

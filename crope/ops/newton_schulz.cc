@@ -2,12 +2,11 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/product_kernel.h"
-#include "crope/ops/fused.h"
-#include "crope/ops/newton_schulz_fused.h"
+#include "crope/ops/device.h"
 #include "crope/ops/symmetric_product.h"
 
 namespace crope::ops {
@@ -55,17 +54,20 @@ Tensor polynomial_of_gram(const Tensor& y, double c1, double c2) {
   return symmetric_product(s).mul_(c2).add_(s, c1);  // S is symmetric: S S' is S^2
 }
 
-}  // namespace
+// In place by the device's kernel, if it has one. `imaginary` is undefined for a real matrix.
+bool iterate_by_kernel(const Tensor& x, const Tensor& imaginary, const NewtonSchulzOptions& options) {
+  const auto kernel = kernels_for({x, imaginary}).newton_schulz;
+  if (kernel == nullptr) return false;
+  const auto [c0, c1, c2] = options.coefficients;
+  kernel({.x = mutable_view(x),
+          .imaginary = mutable_view(imaginary),
+          .steps = options.steps,
+          .coefficients = {static_cast<float>(c0), static_cast<float>(c1), static_cast<float>(c2)},
+          .eps = options.eps});
+  return true;
+}
 
-Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
-  check_shape(x.dim() == 2, "newton_schulz", "x", "[R, C]", x);
-  const at::NoGradGuard no_grad;
-  if (cpu::product_kernels_pay() && fused_for({x})) {
-    const Tensor y = x.clone(at::MemoryFormat::Contiguous);
-    NewtonSchulzWorkspace workspace;
-    newton_schulz_in_place(y.data_ptr<float>(), x.size(0), x.size(1), options, workspace);
-    return y;
-  }
+Tensor iterate_real(const Tensor& x, const NewtonSchulzOptions& options) {
   const auto [c0, c1, c2] = options.coefficients;
   const bool tall = x.size(0) > x.size(1);  // S is as small as the smaller side
   Tensor y = tall ? x.t() : x;
@@ -77,16 +79,7 @@ Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
   return tall ? y.t() : y;
 }
 
-ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options) {
-  check_shape(pair.a.dim() == 2, "newton_schulz", "a", "[M, N]", pair.a);
-  check_shape(pair.b.sizes() == pair.a.sizes(), "newton_schulz", "b", "the shape of a", pair.b);
-  const at::NoGradGuard no_grad;
-  if (cpu::product_kernels_pay() && fused_for({pair.a, pair.b})) {
-    const Tensor a = pair.a.clone(at::MemoryFormat::Contiguous), b = pair.b.clone(at::MemoryFormat::Contiguous);
-    NewtonSchulzWorkspace workspace;
-    newton_schulz_in_place(a.data_ptr<float>(), b.data_ptr<float>(), a.size(0), a.size(1), options, workspace);
-    return {a, b};
-  }
+ComplexWeight iterate_pair(const ComplexWeight& pair, const NewtonSchulzOptions& options) {
   const auto [c0, c1, c2] = options.coefficients;
   const bool tall = pair.a.size(0) > pair.a.size(1);
   // The expanded matrix has each entry twice: its norm is sqrt(2) times that of the pair.
@@ -101,6 +94,30 @@ ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions
   }
   if (tall) return {z.re.t(), -z.im.t()};
   return {z.re, z.im};
+}
+
+}  // namespace
+
+Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
+  check_shape(x.dim() == 2, "newton_schulz", "x", "[R, C]", x);
+  const at::NoGradGuard no_grad;
+  const Tensor y = x.clone(at::MemoryFormat::Contiguous);
+  return iterate_by_kernel(y, {}, options) ? y : iterate_real(x, options);
+}
+
+ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options) {
+  check_shape(pair.a.dim() == 2, "newton_schulz", "a", "[M, N]", pair.a);
+  check_shape(pair.b.sizes() == pair.a.sizes(), "newton_schulz", "b", "the shape of a", pair.b);
+  const at::NoGradGuard no_grad;
+  const Tensor a = pair.a.clone(at::MemoryFormat::Contiguous), b = pair.b.clone(at::MemoryFormat::Contiguous);
+  return iterate_by_kernel(a, b, options) ? ComplexWeight{a, b} : iterate_pair(pair, options);
+}
+
+double newton_schulz_flops(int64_t R, int64_t C, MatrixKind kind, const NewtonSchulzOptions& options) {
+  const auto r = static_cast<double>(std::min(R, C)), c = static_cast<double>(std::max(R, C));
+  const double square = 2 * r * r * r, wide = 2 * r * r * c;  // [r, r] [r, r] and [r, r] [r, c]
+  const double step = kind == MatrixKind::real ? 1.5 * wide + 0.5 * square : 4.5 * wide + 1.5 * square;
+  return options.steps * step;
 }
 
 }  // namespace crope::ops

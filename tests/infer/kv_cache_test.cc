@@ -15,8 +15,10 @@ void write_tokens(KvCache& cache, std::int64_t count, float mark) {
       for (std::int64_t i = 0; i < count; ++i) {
         const float value =
             mark + static_cast<float>(cache.length() + i) + 1000 * static_cast<float>(10 * layer + head);
-        std::fill_n(cache.key_row(layer, head, i), kShape.key_width, value);
-        std::fill_n(cache.value_row(layer, head, i), kShape.value_width, -value);
+        const ops::CachePlace place = cache.place(layer, i);
+        EXPECT_EQ(place.position, cache.length() + i);
+        std::fill_n(place.keys.row(head), kShape.key_width, value);
+        std::fill_n(place.values.row(head), kShape.value_width, -value);
       }
     }
   }
@@ -25,13 +27,13 @@ void write_tokens(KvCache& cache, std::int64_t count, float mark) {
 
 // The first number of every key of a head, without the part that layer and head add.
 std::vector<float> keys_of(const KvCache& cache, std::int64_t layer, std::int64_t head) {
-  std::vector<CachePart> parts;
-  cache.append_parts(layer, head, 0, parts);
+  std::vector<ops::CachePart> parts;
+  cache.append_parts(layer, 0, parts);
   std::vector<float> keys;
-  for (const CachePart& part : parts) {
-    for (std::int64_t i = 0; i < part.length; ++i) {
-      const float key = part.keys[i * kShape.key_width + kShape.key_width - 1];
-      EXPECT_EQ(part.values[i * kShape.value_width + kShape.value_width - 1], -key);
+  for (const ops::CachePart& part : parts) {
+    for (std::int64_t i = 0; i < part.keys.rows; ++i) {
+      const float key = part.keys.row(head * part.room + i)[kShape.key_width - 1];
+      EXPECT_EQ(part.values.row(head * part.room + i)[kShape.value_width - 1], -key);
       keys.push_back(key - 1000 * static_cast<float>(10 * layer + head));
     }
   }

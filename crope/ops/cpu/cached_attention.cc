@@ -1,12 +1,17 @@
 #include "crope/ops/cpu/cached_attention.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "crope/base/parallel.h"
+#include "crope/ops/cpu/kernels.h"
+#include "crope/ops/cpu/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "crope/ops/cpu/cached_attention.cc"
-#include <hwy/foreach_target.h>
-// After foreach_target.h: Highway wants it so.
 #include <hwy/contrib/math/math-inl.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "crope/ops/cpu/dot_block-inl.h"
@@ -157,7 +162,7 @@ void Attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, floa
     }
     t += length;
   }
-  float scales[kMaxAttentionRows];
+  float scales[kMostTileRows];
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     scales[row] = exponentiate(scores + row * end, tile.visible + row, end);
   }
@@ -176,6 +181,33 @@ HWY_EXPORT(Attend);
 
 void attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, float* scores) {
   HWY_DYNAMIC_DISPATCH(Attend)(tile, parts, scores);
+}
+
+void cached_attention(const CachedAttention& call) {
+  std::int64_t longest = 0;
+  for (const QueryTile& tile : call.tiles) longest = std::max(longest, tile.visible + tile.count - 1);
+  const std::int64_t scores_floats = kMostTileRows * longest;
+  const Scratch scores(thread_count() * scores_floats);
+  const std::int64_t H = call.H, K = call.queries.columns / H, Kv = call.out.columns / H;
+  parallel_items(static_cast<std::int64_t>(call.tiles.size()) * H, [&](std::int64_t item, std::int64_t worker) {
+    const QueryTile& tile = call.tiles[static_cast<std::size_t>(item / H)];
+    const std::int64_t h = item % H;
+    thread_local std::vector<KeyValuePart> parts;  // kept: there is an item for every head of every layer
+    parts.clear();
+    for (const auto& [keys, values, room] : tile.parts)
+      parts.push_back({keys.row(h * room), values.row(h * room), keys.rows});
+    attend({.queries = call.queries.row(tile.row) + h * K,
+            .query_stride = call.queries.stride,
+            .rows = tile.count,
+            .visible = tile.visible,
+            .K = K,
+            .Kv = Kv,
+            .scale = call.scale,
+            .out = call.out.row(tile.row) + h * (Kv / 2),
+            .out_half = H * (Kv / 2),
+            .out_stride = call.out.stride},
+           parts, scores.data() + worker * scores_floats);
+  });
 }
 
 }  // namespace crope::ops::cpu

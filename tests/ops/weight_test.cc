@@ -1,19 +1,19 @@
-#include "crope/model/projection.h"
+#include "crope/ops/weight.h"
 
 #include "tests/tensor_checks.h"
 
-namespace crope::model {
+namespace crope::ops {
 namespace {
 
 using torch::Tensor;
 
-TEST(Projection, EveryMixOfDenseAndTiedEqualsTheDenseMatrices) {
+TEST(Weight, EveryMixOfDenseAndTiedEqualsTheDenseMatrices) {
   const Tensor x = test::random_tensor({2, 3, 8});
   for (int mix = 0; mix < 8; ++mix) {
-    std::array<Projection, 3> projections;
+    std::array<Weight, 3> projections;
     for (int i = 0; i < 3; ++i) {
       if ((mix >> i) % 2 == 1) {
-        projections[i] = ops::ComplexWeight{test::random_tensor({2 + i, 4}), test::random_tensor({2 + i, 4})};
+        projections[i] = ComplexWeight{test::random_tensor({2 + i, 4}), test::random_tensor({2 + i, 4})};
       } else {
         projections[i] = DenseWeight{test::random_tensor({4 + 2 * i, 8})};
       }
@@ -27,4 +27,4 @@ TEST(Projection, EveryMixOfDenseAndTiedEqualsTheDenseMatrices) {
 }
 
 }  // namespace
-}  // namespace crope::model
+}  // namespace crope::ops
