@@ -10,7 +10,6 @@
 #include "crope/infer/row_buffer.h"
 #include "crope/model/norm_gain.h"
 #include "crope/ops/device.h"
-#include "crope/ops/swiglu.h"
 
 namespace crope::infer {
 namespace {

@@ -28,10 +28,6 @@ CacheShape cache_shape(const model::ModelConfig& config) {
   return {config.num_layers, config.num_heads, config.qk_width(), config.v_width()};
 }
 
-std::int64_t bytes_per_token(const CacheShape& shape) {
-  return shape.layers * shape.heads * (shape.key_width + shape.value_width) * static_cast<std::int64_t>(sizeof(float));
-}
-
 std::int64_t KvCache::room() const {
   return owns_last_ ? parts_.back().segment->room - parts_.back().length : 0;
 }
@@ -85,10 +81,6 @@ void KvCache::append_parts(std::int64_t layer, std::int64_t more, std::vector<op
     parts.push_back(
         {segment.key_rows.from_row(first, length), segment.value_rows.from_row(first, length), segment.room});
   }
-}
-
-std::int64_t KvCache::own_bytes() const {
-  return owns_last_ ? parts_.back().length * bytes_per_token(shape_) : 0;
 }
 
 }  // namespace crope::infer

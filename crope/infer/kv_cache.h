@@ -22,9 +22,6 @@ struct CacheShape {
 
 CacheShape cache_shape(const model::ModelConfig& config);
 
-// Bytes that one token takes.
-std::int64_t bytes_per_token(const CacheShape& shape);
-
 // Not copied, forked. One thread at a time writes to a sequence; forks may be read and written beside each other.
 class KvCache {
  public:
@@ -56,9 +53,6 @@ class KvCache {
 
   // The tokens in order, and behind them `more` that were written but not advanced over.
   void append_parts(std::int64_t layer, std::int64_t more, std::vector<ops::CachePart>& parts) const;
-
-  // Bytes written to the last segment, where that is its own.
-  std::int64_t own_bytes() const;
 
  private:
   struct Segment;

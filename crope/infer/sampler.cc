@@ -31,18 +31,6 @@ void validate(const SamplingOptions& options) {
           "a number above 0", options.repetition_penalty);
 }
 
-std::int32_t most_likely(std::span<const float> logits) {
-  std::size_t best = 0;
-  float largest = -INFINITY;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > largest) {
-      largest = logits[i];
-      best = i;
-    }
-  }
-  return static_cast<std::int32_t>(best);
-}
-
 Sampler::Sampler(const SamplingOptions& options, std::span<const std::int32_t> prompt)
     : options_(options), random_(options.seed, "sampler") {
   validate(options);
@@ -61,7 +49,7 @@ std::int32_t Sampler::sample(std::span<float> logits) {
   if (options_.repetition_penalty != 1) penalise(logits);
   std::int32_t chosen = 0;
   if (options_.temperature == 0 || options_.top_k == 1) {
-    chosen = most_likely(logits);
+    chosen = static_cast<std::int32_t>(ops::row_maximum(logits).index);
   } else {
     const auto scale = static_cast<float>(1 / options_.temperature);
     for (float& logit : logits) logit *= scale;

@@ -49,7 +49,4 @@ class Sampler {
   std::vector<double> weights_;
 };
 
-// The index of the largest value, the first of several; not-a-number loses against everything.
-std::int32_t most_likely(std::span<const float> logits);
-
 }  // namespace crope::infer

@@ -15,12 +15,6 @@ using torch::Tensor;
 
 constexpr Kernels kNoKernels;
 
-// The table of tables: one line for each device and type.
-const Kernels& kernels_of(torch::Device device, torch::ScalarType type) {
-  if (device.is_cpu() && type == torch::kFloat32) return cpu::kernels();
-  return kNoKernels;
-}
-
 template <typename Number>
 MatrixView<Number> rows_of(Number* data, const Tensor& x) {
   const std::int64_t columns = x.dim() == 0 ? 1 : x.size(-1);
@@ -44,7 +38,13 @@ const Kernels& kernels_for(std::initializer_list<Tensor> tensors) {
 
 const Kernels& inference_kernels(torch::Device device, torch::ScalarType type) {
   at::get_num_threads();  // LibTorch gives a new thread its number of OpenMP threads when it is first asked
-  return kernels_of(device, type);
+  // The choice: one line for each device and type that has kernels.
+  if (device.is_cpu() && type == torch::kFloat32) return cpu::kernels();
+  return kNoKernels;
+}
+
+std::optional<std::string> cpu_instruction_set() {
+  return cpu::fused_kernels_enabled() ? std::optional(cpu::instruction_set()) : std::nullopt;
 }
 
 ConstMatrix view(const Tensor& x) {
@@ -61,6 +61,10 @@ ConstMatrix flat_view(const Tensor& x) {
 
 Matrix mutable_flat_view(const Tensor& x) {
   return {x.data_ptr<float>(), 1, x.numel(), x.numel()};
+}
+
+Doubles mutable_double_view(const Tensor& x) {
+  return {x.data_ptr<double>(), 1, x.numel(), x.numel()};
 }
 
 ConstIds id_view(const Tensor& ids) {

@@ -7,6 +7,8 @@
 #include <torch/types.h>
 
 #include <initializer_list>
+#include <optional>
+#include <string>
 
 #include "crope/ops/kernels.h"
 
@@ -19,6 +21,10 @@ const Kernels& kernels_for(std::initializer_list<torch::Tensor> tensors);
 // The kernels that inference runs on, which CROPE_FUSED does not switch off. `type` is that of the activations.
 const Kernels& inference_kernels(torch::Device device, torch::ScalarType type);
 
+// The instruction set of the CPU's kernels ("avx2", "avx512", "neon", …, "portable"), or nothing where CROPE_FUSED=0
+// switches them off. Throws UsageError if the environment names a set that this machine does not have.
+std::optional<std::string> cpu_instruction_set();
+
 // x[..., N] as rows; a vector is one row; nothing of an undefined tensor.
 // REQUIRES: fp32, neighbouring columns side by side, rows one distance apart.
 ConstMatrix view(const torch::Tensor& x);
@@ -28,7 +34,8 @@ Matrix mutable_view(const torch::Tensor& x);
 ConstMatrix flat_view(const torch::Tensor& x);
 Matrix mutable_flat_view(const torch::Tensor& x);
 
-// REQUIRES: int64, contiguous.
+// The same of fp64 and int64.
+Doubles mutable_double_view(const torch::Tensor& x);
 ConstIds id_view(const torch::Tensor& ids);
 
 }  // namespace crope::ops

@@ -24,6 +24,7 @@ struct MatrixView {
 };
 using Matrix = MatrixView<float>;
 using ConstMatrix = MatrixView<const float>;
+using Doubles = MatrixView<double>;
 using ConstIds = MatrixView<const std::int64_t>;
 
 // --- products ---
@@ -111,7 +112,7 @@ struct CrossEntropyRows {
   Matrix logits;
   ConstIds targets;
   float share;
-  std::span<double> losses;
+  Doubles losses;
 };
 
 // sum[ids[r]] += rows[r], in the order of the rows.

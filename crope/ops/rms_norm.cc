@@ -61,18 +61,16 @@ ForwardResult fused_rms_norm_forward(const Kernels& kernels, const Tensor& x_in,
   return {.outputs = {y, sum}, .saved = {sum.detach(), gain, scale}};
 }
 
-struct FusedGradients {
-  Tensor sum, gain;
-};
-// grad_y and grad_sum may be undefined; the result then is what is left of the formula.
-FusedGradients fused_rms_norm_backward(const Kernels& kernels, const BackwardCall& call, const Tensor& grad_y_in,
-                                       const Tensor& grad_sum_in, bool gain_needed) {
+// The gradients of x, `added` and the gain.
+TensorList fused_rms_norm_backward(const Kernels& kernels, const BackwardCall& call) {
   const Tensor &s = call.saved[0], &gain = call.saved[1], &scale = call.saved[2];
-  if (!grad_y_in.defined()) return {.sum = grad_sum_in, .gain = {}};
-  const Tensor grad_y = grad_y_in.contiguous();
-  const Tensor grad_sum = grad_sum_in.defined() ? grad_sum_in.contiguous() : Tensor();
+  // The outputs are y and, if something was added, the sum; either may go unused.
+  const Tensor from_sum = call.grads.size() > 1 ? call.grads[1] : Tensor();
+  if (!call.grads[0].defined()) return {from_sum, from_sum, Tensor()};
+  const Tensor grad_y = call.grads[0].contiguous(), grad_sum = from_sum.defined() ? from_sum.contiguous() : Tensor();
   const int64_t N = s.size(-1), rows = s.numel() / N;
   const Tensor grad_x = at::empty(s.sizes(), s.options());
+  const bool gain_needed = call.needed[2];
   const Tensor gain_parts = gain_needed ? at::zeros({chunk_count(rows, 4 * N), N}, s.options()) : Tensor();
   kernels.rms_norm_backward({.sum = view(s),
                              .gain = view(gain),
@@ -81,7 +79,14 @@ FusedGradients fused_rms_norm_backward(const Kernels& kernels, const BackwardCal
                              .grad_sum = view(grad_sum),
                              .grad_x = mutable_view(grad_x),
                              .gain_parts = mutable_view(gain_parts)});
-  return {.sum = grad_x, .gain = gain_needed ? gain_parts.sum(0) : Tensor()};
+  return {grad_x, grad_x, gain_needed ? gain_parts.sum(0) : Tensor()};
+}
+
+TensorList fused_rms_norm(const Kernels& kernels, const Tensor& x, const Tensor& added, const Tensor& gain,
+                          double eps) {
+  return with_gradient(
+      "rms_norm", {x, added, gain}, [&] { return fused_rms_norm_forward(kernels, x, added, gain, eps); },
+      [&kernels](const BackwardCall& call) { return fused_rms_norm_backward(kernels, call); });
 }
 
 void check_width(const Tensor& x, const Tensor& gain) {
@@ -94,15 +99,7 @@ void check_width(const Tensor& x, const Tensor& gain) {
 Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
   check_width(x, gain);
   const Kernels& kernels = kernels_for({x, gain});
-  if (kernels.rms_norm != nullptr) {
-    const auto backward = [&kernels](const BackwardCall& call) -> TensorList {
-      FusedGradients grads = fused_rms_norm_backward(kernels, call, call.grads[0], {}, call.needed[1]);
-      return {grads.sum, grads.gain};
-    };
-    return with_gradient(
-               "rms_norm", {x, gain}, [&] { return fused_rms_norm_forward(kernels, x, {}, gain, eps); }, backward)
-        .front();
-  }
+  if (kernels.rms_norm != nullptr) return fused_rms_norm(kernels, x, {}, gain, eps).front();
   return with_gradient(
              "rms_norm", {x, gain}, [&] { return rms_norm_forward(x, gain, eps); }, rms_norm_backward)
       .front();
@@ -117,12 +114,7 @@ SumAndNorm add_rms_norm(const Tensor& x, const Tensor& added, const Tensor& gain
     Tensor norm = rms_norm(sum, gain, eps);
     return {std::move(sum), std::move(norm)};
   }
-  const auto backward = [&kernels](const BackwardCall& call) -> TensorList {
-    FusedGradients grads = fused_rms_norm_backward(kernels, call, call.grads[0], call.grads[1], call.needed[2]);
-    return {grads.sum, grads.sum, grads.gain};
-  };
-  TensorList outputs = with_gradient(
-      "rms_norm", {x, added, gain}, [&] { return fused_rms_norm_forward(kernels, x, added, gain, eps); }, backward);
+  const TensorList outputs = fused_rms_norm(kernels, x, added, gain, eps);
   return {outputs[1], outputs[0]};
 }
 

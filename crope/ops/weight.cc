@@ -70,10 +70,6 @@ Weight stored(const Weight& weight) {
   return result;
 }
 
-int64_t out_width(const Weight& weight) {
-  return view(weight).out();
-}
-
 WeightView view(const Weight& weight) {
   if (const auto* pair = std::get_if<ComplexWeight>(&weight)) return {view_of(pair->a), view_of(pair->b)};
   return {view_of(std::get<DenseWeight>(weight).weight), {}};

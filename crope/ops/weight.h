@@ -52,8 +52,6 @@ bool is_weight_type(torch::ScalarType type);
 // The same weight without gradients, rows without gaps.
 Weight stored(const Weight& weight);
 
-std::int64_t out_width(const Weight& weight);
-
 // REQUIRES: the weight is stored().
 WeightView view(const Weight& weight);
 

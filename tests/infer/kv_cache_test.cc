@@ -61,7 +61,10 @@ TEST(KvCache, ForksShareAndPart) {
   write_tokens(cache, 4, 0);
   KvCache fork = cache.fork(3);
   EXPECT_EQ(fork.length(), 3);
-  EXPECT_EQ(fork.own_bytes(), 0);
+  std::vector<ops::CachePart> parts, shared;
+  cache.append_parts(1, 0, parts);
+  fork.append_parts(1, 0, shared);
+  EXPECT_EQ(shared.front().keys.data, parts.front().keys.data) << "a fork copies nothing";
   write_tokens(fork, 2, 100);
   write_tokens(cache, 1, 0);
   KvCache grandchild = fork.fork(4);
@@ -82,11 +85,24 @@ TEST(KvCache, AForkOutlivesWhatItSharesWith) {
   EXPECT_EQ(keys_of(fork, 0, 0), (std::vector<float>{0, 1}));
 }
 
-TEST(KvCache, BytesOfATokenOfThePapersModels) {
+TEST(KvCache, TheShapeOfThePapersModels) {
   model::ModelConfig config;
-  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * 2 * 1024 * 4);
+  const auto floats_per_token = [&] {
+    const CacheShape shape = cache_shape(config);
+    return shape.layers * shape.heads * (shape.key_width + shape.value_width);
+  };
+  EXPECT_EQ(floats_per_token(), 16 * 2 * 1024);
   config.variant = model::Variant::half_rope_qk;
-  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * (512 + 1024) * 4);
+  EXPECT_EQ(floats_per_token(), 16 * (512 + 1024));
+}
+
+// All layers of the last step use the memory of one.
+TEST(KvCache, OneStepSharesTheMemoryOfItsLayers) {
+  KvCache cache(kShape);
+  write_tokens(cache, 2, 0);
+  cache.reserve_for_one_step(3);
+  EXPECT_EQ(cache.place(0, 1).keys.data, cache.place(1, 1).keys.data);
+  EXPECT_EQ(cache.place(1, 2).position, 4);
 }
 
 }  // namespace

@@ -42,16 +42,16 @@ void Head(const RotaryHead& call) {
     prefetch_row(call.x, t, call.T, P);
     const float *re = call.x.re + t * call.x.stride, *im = call.x.im + t * call.x.stride;
     float* out = call.out + t * 2 * P;
-    const bool normalised = call.gain != nullptr, turned = call.cos != nullptr;
+    const bool normalised = call.gain != nullptr, rotated = call.cos != nullptr;
     const float r = normalised ? scale_of(re, im, P, call.eps) : 1.0f;
-    const float *cos = turned ? call.cos + t * P : nullptr, *sin = turned ? call.sin + t * P : nullptr;
+    const float *cos = rotated ? call.cos + t * P : nullptr, *sin = rotated ? call.sin + t * P : nullptr;
     for_each_vector(P, [&](auto d, std::int64_t i) HWY_ATTR {
       auto x = hn::LoadU(d, re + i), y = hn::LoadU(d, im + i);
       if (normalised) {
         x = hn::Mul(hn::Mul(x, hn::Set(d, r)), hn::LoadU(d, call.gain + i));
         y = hn::Mul(hn::Mul(y, hn::Set(d, r)), hn::LoadU(d, call.gain + P + i));
       }
-      if (turned) {
+      if (rotated) {
         const auto c = hn::LoadU(d, cos + i), s = hn::LoadU(d, sin + i);
         hn::StoreU(hn::NegMulAdd(y, s, hn::Mul(x, c)), d, out + i);
         hn::StoreU(hn::MulAdd(x, s, hn::Mul(y, c)), d, out + P + i);
@@ -71,11 +71,11 @@ void HeadBackward(const RotaryHeadBackward& call) {
     const float *re = call.x.re + t * call.x.stride, *im = call.x.im + t * call.x.stride;
     const float* grad = call.grad + t * 2 * P;
     float *gx = call.gx.re + t * call.gx.stride, *gy = call.gx.im + t * call.gx.stride;
-    const bool turned = call.cos != nullptr;
+    const bool rotated = call.cos != nullptr;
     // The gradient before the turn, kept in gx until the sum over the row is known.
     for_each_vector(P, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto u = hn::LoadU(d, grad + i), v = hn::LoadU(d, grad + P + i);
-      if (turned) {
+      if (rotated) {
         const auto c = hn::LoadU(d, call.cos + t * P + i), s = hn::LoadU(d, call.sin + t * P + i);
         hn::StoreU(hn::MulAdd(v, s, hn::Mul(u, c)), d, gx + i);
         hn::StoreU(hn::NegMulAdd(u, s, hn::Mul(v, c)), d, gy + i);

@@ -85,7 +85,7 @@ void Softmax(const AttentionSoftmax& call) {
     for_each_vector(seen, [&](auto d, std::int64_t i)
                               HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, inverse)), d, x + i); });
     std::fill(x + seen, x + call.columns, 0.0f);
-    call.log_sums[row] = most * call.scale + std::log(total);
+    if (call.log_sums != nullptr) call.log_sums[row] = most * call.scale + std::log(total);
   }
 }
 
@@ -121,7 +121,7 @@ void cross_entropy_rows(const CrossEntropyRows& call) {
   const std::int64_t V = call.logits.columns;
   parallel_rows(call.logits.rows, V, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
-      call.losses[static_cast<std::size_t>(r)] =
+      call.losses.data[r] =
           HWY_DYNAMIC_DISPATCH(CrossEntropyRow)(call.logits.row(r), V, call.targets.data[r], call.share);
     }
   });

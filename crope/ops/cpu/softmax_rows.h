@@ -6,7 +6,7 @@
 namespace crope::ops::cpu {
 
 // Row i of a block of scores [rows, stride] sees its first (first + i + 1) columns, at most `columns`: they become
-// softmax(scale score), the rest zero up to `columns`. log_sums[i] gets log(sum(exp(scale score))).
+// softmax(scale score), the rest zero up to `columns`. log_sums[i] gets log(sum(exp(scale score))), unless it is null.
 struct AttentionSoftmax {
   std::int64_t rows, columns, stride;
   std::int64_t first;  // row 0 sees columns [0, first]
