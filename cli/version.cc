@@ -12,12 +12,12 @@
 #include <string_view>
 
 #include "crope/base/rounding.h"
-#include "crope/ops/cpu/isa.h"
+#include "crope/ops/device.h"
 
 namespace crope::cli {
 
 std::string version_line() {
-  const std::string kernels = ops::cpu::fused_kernels_enabled() ? ops::cpu::instruction_set() : "off";
+  const std::string kernels = ops::cpu_instruction_set().value_or("off");
   return fmt::format("crope {}, LibTorch {} ({}), fused kernels: {}", CROPE_VERSION, TORCH_VERSION,
                      at::get_cpu_capability(), kernels);
 }
@@ -70,7 +70,7 @@ Json program_record() {
           {"build", build_id()},
           {"libtorch", TORCH_VERSION},
           {"instruction_set", at::get_cpu_capability()},
-          {"fused_kernels", ops::cpu::fused_kernels_enabled() ? ops::cpu::instruction_set() : "off"},
+          {"fused_kernels", ops::cpu_instruction_set().value_or("off")},
           {"command", command},
           {"date", date}};
 }

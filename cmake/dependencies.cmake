@@ -1,6 +1,7 @@
 # Every outside dependency, found once. Code links the names below and knows nothing of where they came from.
 #
 #   crope_torch     LibTorch: headers and libraries (-DTorch_ROOT=DIR, or the wheel in .deps)
+#   crope_openmp    OpenMP: LibTorch's own threads
 #   crope_fmt       fmt: the copy inside LibTorch, because a second one clashes with it
 #   crope_json      nlohmann-json
 #   crope_arrow     Arrow C++ with Parquet (-DArrow_ROOT=DIR, or the pyarrow wheel in .deps)
@@ -64,16 +65,18 @@ target_include_directories(crope_torch SYSTEM INTERFACE
   "${Torch_INCLUDE_DIR}" "${Torch_INCLUDE_DIR}/torch/csrc/api/include")
 target_link_libraries(crope_torch INTERFACE
   "${Torch_torch_LIBRARY}" "${Torch_torch_cpu_LIBRARY}" "${Torch_c10_LIBRARY}" Threads::Threads)
-# at::parallel_for is inline: without OpenMP in our own code it would silently be serial, and with an OpenMP library
-# other than LibTorch's there would be two pools of threads. Wheels bring theirs along.
+# One OpenMP for LibTorch and our own loops (base/parallel, and at::parallel_for, which is inline): without it they would
+# silently be serial, and with a library other than LibTorch's there would be two pools of threads. Wheels bring theirs.
 get_filename_component(_torch_lib "${Torch_torch_cpu_LIBRARY}" DIRECTORY)
 file(GLOB _torch_openmp "${_torch_lib}/libgomp*.so*" "${_torch_lib}/libiomp5.so")
+add_library(crope_openmp INTERFACE)
 if(_torch_openmp)
-  target_compile_options(crope_torch INTERFACE ${OpenMP_CXX_FLAGS})
-  target_link_libraries(crope_torch INTERFACE ${_torch_openmp})
+  target_compile_options(crope_openmp INTERFACE ${OpenMP_CXX_FLAGS})
+  target_link_libraries(crope_openmp INTERFACE ${_torch_openmp})
 else()
-  target_link_libraries(crope_torch INTERFACE OpenMP::OpenMP_CXX)
+  target_link_libraries(crope_openmp INTERFACE OpenMP::OpenMP_CXX)
 endif()
+target_link_libraries(crope_torch INTERFACE crope_openmp)
 if(Torch_torch_cuda_LIBRARY)
   # Nothing refers to the CUDA library by name: it registers its kernels when it is loaded.
   target_link_libraries(crope_torch INTERFACE

@@ -20,7 +20,7 @@ struct QueriesAndKeys {
 QueriesAndKeys queries_and_keys(const ConstructedHead& head) {
   const bool adds_positions = head.kind == HeadKind::absolute;
   const Tensor x = adds_positions ? head.tokens + head.positions : head.tokens;
-  const Tensor q = model::project(x, head.q), k = model::project(x, head.k);
+  const Tensor q = ops::project(x, head.q), k = ops::project(x, head.k);
   if (adds_positions) return {q, k};
   const int64_t T = x.size(0), D = x.size(1);
   const ops::RopeTable table = ops::rope_table(at::arange(T), D, head.rope_theta, x.options());
@@ -36,8 +36,8 @@ Tensor by_distance(const Tensor& x, int64_t T) {
 // (x_m + p_d)' Wq' Wk (x_n + p_d) with d = n - m, as its four terms: no [T, T, D] tensor is made.
 Tensor relative_scores(const ConstructedHead& head) {
   const int64_t T = head.tokens.size(0);
-  const Tensor xq = model::project(head.tokens, head.q), xk = model::project(head.tokens, head.k);
-  const Tensor pq = model::project(head.positions, head.q), pk = model::project(head.positions, head.k);
+  const Tensor xq = ops::project(head.tokens, head.q), xk = ops::project(head.tokens, head.k);
+  const Tensor pq = ops::project(head.positions, head.q), pk = ops::project(head.positions, head.k);
   const Tensor token_position = by_distance(xq.mm(pk.t()), T);
   // The key's token is the column: the table is read with rows and columns exchanged, at the distance m - n turned
   // round.

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "crope/model/projection.h"
 #include "crope/ops/attention.h"
+#include "crope/ops/weight.h"
 
 namespace crope::analysis {
 
@@ -32,7 +32,7 @@ struct ConstructedHead {
   double rope_theta;
   torch::Tensor tokens;     // x [T, D], in halves
   torch::Tensor positions;  // absolute: p [T, D]; relative: [2T-1, D], row n - m + T - 1; otherwise undefined
-  model::Projection q, k;   // D -> D
+  ops::Weight q, k;         // D -> D
 };
 
 // q_m . k_n / sqrt(D) for all m (rows) and n, before any mask: [T, T].

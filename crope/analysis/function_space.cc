@@ -27,9 +27,9 @@ Quarters quarters_of(const Tensor& dense) {
   return {part(0, 0), part(0, 1), part(1, 0), part(1, 1)};
 }
 
-ProjectionEnergies energies_of(std::int64_t layer, char name, const model::Projection& projection,
+ProjectionEnergies energies_of(std::int64_t layer, char name, const ops::Weight& projection,
                                const SurroundingGains& gains) {
-  const Tensor dense = model::dense_matrix(projection).detach();
+  const Tensor dense = ops::dense_matrix(projection).detach();
   const Tensor folded = fold_gains(dense, gains);
   return {.layer = layer,
           .projection = name,

@@ -161,7 +161,7 @@ HeadStudy study_heads(const HeadStudyOptions& options, Log& log) {
   }
   for (const HeadKind kind : kHeadKinds) study.interaction.push_back(interaction_of(kind, base));
   const IllustrativeHead rope = make_illustrative_head(HeadKind::rope, HeadTask::token_dependent, base);
-  study.query_conjugate_share = pauli_energies(model::dense_matrix(rope.head.q)).conjugate_linear_share();
+  study.query_conjugate_share = pauli_energies(ops::dense_matrix(rope.head.q)).conjugate_linear_share();
   study_printed_phases(base, study);
   return study;
 }

@@ -55,15 +55,15 @@ Tensor to_halves(const Tensor& z) {
 
 // The real form of x -> Z x: for rope as a dense matrix, written out entry by entry as the paper's real form is; for
 // crope as the pair of a - ib = Z.
-model::Projection complex_map(HeadKind kind, const Tensor& Z) {
+ops::Weight complex_map(HeadKind kind, const Tensor& Z) {
   const Tensor re = at::real(Z).to(at::kFloat).contiguous(), im = at::imag(Z).to(at::kFloat).contiguous();
   if (kind == HeadKind::crope) return ops::ComplexWeight{re, -im};
-  return model::DenseWeight{at::cat({at::cat({re, -im}, 1), at::cat({im, re}, 1)}, 0)};
+  return ops::DenseWeight{at::cat({at::cat({re, -im}, 1), at::cat({im, re}, 1)}, 0)};
 }
 
-model::Projection identity(HeadKind kind, int64_t D) {
+ops::Weight identity(HeadKind kind, int64_t D) {
   if (kind == HeadKind::crope) return ops::ComplexWeight{at::eye(D / 2), at::zeros({D / 2, D / 2})};
-  return model::DenseWeight{at::eye(D)};
+  return ops::DenseWeight{at::eye(D)};
 }
 
 // Sinusoids e^{i m theta} at the positions that the kind asks for, with a root mean square of one.
@@ -78,7 +78,7 @@ bool has_position_vectors(HeadKind kind) {
 }
 
 IllustrativeHead assemble(HeadKind kind, const HeadOptions& options, const Tensor& tokens, const Tensor& positions,
-                          model::Projection q, model::Projection k) {
+                          ops::Weight q, ops::Weight k) {
   return {.head = {.kind = kind,
                    .rope_theta = options.rope_theta,
                    .tokens = tokens.to(at::kFloat),
@@ -118,7 +118,7 @@ IllustrativeHead same_token_head(HeadKind kind, const HeadOptions& options) {
 
 // Reads the same constant off every token of the vocabulary, by least squares: exactly where there are more dimensions
 // than tokens. A map from 2N reals to 2N ones, complex-linear for crope.
-model::Projection constant_reader(HeadKind kind, const Tensor& vocabulary) {
+ops::Weight constant_reader(HeadKind kind, const Tensor& vocabulary) {
   const int64_t N = vocabulary.size(1) / 2;
   if (kind == HeadKind::crope) {
     const Tensor z = at::complex(vocabulary.narrow(1, 0, N).contiguous(), vocabulary.narrow(1, N, N).contiguous());
@@ -126,7 +126,7 @@ model::Projection constant_reader(HeadKind kind, const Tensor& vocabulary) {
     return complex_map(kind, w.unsqueeze(0).expand({N, N}));
   }
   const Tensor w = at::linalg_pinv(vocabulary).sum(1);
-  return model::DenseWeight{w.to(at::kFloat).unsqueeze(0).expand({2 * N, 2 * N}).contiguous()};
+  return ops::DenseWeight{w.to(at::kFloat).unsqueeze(0).expand({2 * N, 2 * N}).contiguous()};
 }
 
 IllustrativeHead same_position_head(HeadKind kind, bool has_bias, const HeadOptions& options) {
@@ -141,12 +141,12 @@ IllustrativeHead same_position_head(HeadKind kind, bool has_bias, const HeadOpti
     // p' p is the same at every distance. Reflected, p' s3 p = sum cos(2 d theta), which has its peak at d = 0.
     const Tensor reflection = at::diag(at::cat({at::ones(D / 2), -at::ones(D / 2)}));
     made = assemble(kind, options, kSmall * tokens, sinusoids(kind, D, options), identity(kind, D),
-                    model::DenseWeight{reflection});
+                    ops::DenseWeight{reflection});
   } else if (has_bias) {
     made = assemble(kind, options, at::ones({options.T, D}), {}, identity(kind, D),
                     identity(kind, D));  // W_e = 0, b_e = 1
   } else {
-    const model::Projection reader = constant_reader(kind, vocabulary);
+    const ops::Weight reader = constant_reader(kind, vocabulary);
     made = assemble(kind, options, tokens, {}, reader, reader);
   }
   made.token_ids = ids;
@@ -212,7 +212,7 @@ struct SplitWidth {
   Tensor position_part(const Tensor& z) const { return to_halves(at::constant_pad_nd(z, {half(), 0})); }
 
   // The map whose second half of rows is [from_tokens | diag(from_positions)].
-  model::Projection map(const Tensor& from_tokens, const Tensor& from_positions) const {
+  ops::Weight map(const Tensor& from_tokens, const Tensor& from_positions) const {
     const Tensor lower = at::cat({from_tokens, at::diag(from_positions)}, 1);
     return complex_map(HeadKind::rope, at::cat({at::zeros_like(lower), lower}, 0));
   }

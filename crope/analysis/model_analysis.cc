@@ -30,7 +30,7 @@ std::vector<AnalyzedModel> models_of(const fs::path& path) {
 std::vector<Tensor> dense_inputs(const model::Transformer& model) {
   std::vector<Tensor> matrices;
   for (const model::Block& block : model.blocks) {
-    for (const model::Projection& projection : block.attention.qkv) matrices.push_back(model::dense_matrix(projection));
+    for (const ops::Weight& projection : block.attention.qkv) matrices.push_back(ops::dense_matrix(projection));
   }
   return matrices;
 }

@@ -10,10 +10,10 @@
 #include "crope/base/error.h"
 #include "crope/base/progress.h"
 #include "crope/base/random.h"
-#include "crope/model/projection.h"
 #include "crope/ops/attention.h"
 #include "crope/ops/rms_norm.h"
 #include "crope/ops/rope.h"
+#include "crope/ops/weight.h"
 #include "crope/optim/adamw.h"
 #include "crope/optim/schedule.h"
 
@@ -72,7 +72,7 @@ class ToyLayer {
       const auto table = ops::rope_table(at_positions, D, options_.rope_theta, at::kFloat);
       x = x + at::cat({table.cos, table.sin}, 1) * std::numbers::sqrt2;
     }
-    const Tensor q = model::project(x, q_), k = model::project(x, k_), v = model::project(tokens, v_);
+    const Tensor q = ops::project(x, q_), k = ops::project(x, k_), v = ops::project(tokens, v_);
     const Tensor mixed = kind_ == ToyKind::relative ? relative_attention(q, k, v) : attention(q, k, v, at_positions);
     return mixed.reshape({B * T, -1}).mm(output_.t());
   }
@@ -100,10 +100,10 @@ class ToyLayer {
     counted_ += value.numel();
     return value;
   }
-  model::Projection projection(const std::string& name, int64_t out) {
+  ops::Weight projection(const std::string& name, int64_t out) {
     const int64_t D = options_.D;
     const double deviation = 1 / std::sqrt(static_cast<double>(D));
-    if (kind_ != ToyKind::crope) return model::DenseWeight{counted(parameter(name, {out, D}, deviation))};
+    if (kind_ != ToyKind::crope) return ops::DenseWeight{counted(parameter(name, {out, D}, deviation))};
     const Tensor a = counted(parameter(name + ".a", {out / 2, D / 2}, deviation));
     return ops::ComplexWeight{a, counted(parameter(name + ".b", {out / 2, D / 2}, deviation))};
   }
@@ -123,7 +123,7 @@ class ToyLayer {
   // Eq. pe-rel as its four terms, like ConstructedHead.
   Tensor relative_attention(const Tensor& q, const Tensor& k, const Tensor& v) const {
     const int64_t B = q.size(0), T = q.size(1);
-    const Tensor pq = model::project(distances_, q_), pk = model::project(distances_, k_);
+    const Tensor pq = ops::project(distances_, q_), pk = ops::project(distances_, k_);
     const Tensor n = at::arange(T), distance = n.unsqueeze(0) - n.unsqueeze(1) + (options_.T - 1);
     const Tensor token_position = q.matmul(pk.t()).gather(2, distance.expand({B, T, T}));
     const Tensor position_token = k.matmul(pq.t()).gather(2, distance.t().expand({B, T, T})).transpose(1, 2);
@@ -138,7 +138,7 @@ class ToyLayer {
   std::vector<optim::AdamwTensor> parameters_;
   std::int64_t counted_ = 0;
   Tensor embedding_, q_gain_, k_gain_, output_, distances_;
-  model::Projection q_, k_, v_;
+  ops::Weight q_, k_, v_;
 };
 
 // One thread while it lives: these products are so small that waking a second one takes longer than they do.

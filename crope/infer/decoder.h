@@ -22,7 +22,7 @@ namespace crope::infer {
 struct Chunk {
   KvCache* cache;
   std::span<const std::int32_t> ids;
-  std::int64_t quiet = 0;  // so many of them, from the first on, only go into the cache: their output is not wanted
+  std::int64_t skip_outputs = 0;  // number of leading tokens that only go into the cache: their output is not needed
 };
 
 // A model on the CPU with its weights in fp32 or bf16; arithmetic is in fp32. Shares the weights and keeps working
@@ -40,9 +40,9 @@ class Decoder {
   KvCache make_cache() const { return KvCache(cache_shape(config())); }
 
   // Adds the chunks to their caches, reserving room where there is none, and returns the last layer's output [R, D], a
-  // row for each token that is not quiet, chunk after chunk. It is overwritten by the next call.
+  // row for each token whose output is not skipped, chunk after chunk. It is overwritten by the next call.
   // Throws Error if a chunk is empty, an id is outside the vocabulary, or a sequence becomes longer than max_seq_len.
-  // REQUIRES: no cache is there twice, and quiet <= ids.size().
+  // REQUIRES: no cache is there twice, and skip_outputs <= ids.size().
   torch::Tensor append(std::span<const Chunk> chunks);
 
   // Logits [n, V], dense, of these rows of append's result. Overwritten by the next call.

@@ -1,7 +1,6 @@
 #include "crope/infer/engine.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,14 +9,20 @@
 #include <limits>
 
 #include "crope/base/error.h"
+#include "crope/base/parallel.h"
 #include "crope/infer/prefix_tree.h"
-#include "crope/ops/cpu/row_kernels.h"
+#include "crope/ops/device.h"
+#include "crope/ops/row_maximum.h"
 
 namespace crope::infer {
 namespace {
 
 // Rows of logits that are held at once.
 constexpr std::size_t kMostLogitRows = 256;
+
+std::span<float> row_of(const at::Tensor& logits, std::int64_t r) {
+  return {ops::mutable_view(logits).row(r), static_cast<std::size_t>(logits.size(1))};
+}
 
 // The `count` largest, the first of several that are equal before the others.
 std::vector<TokenProbability> top_of(std::span<const float> logits, std::int64_t count, double normalizer) {
@@ -210,13 +215,13 @@ void Engine::score_prompts(std::span<const Row> rows) {
     scores.resize(std::max(scores.size(), row.place));
   }
   const at::Tensor logits = decoder_.logits(numbers);
-  const std::int64_t V = logits.size(1);
-  const auto* data = logits.const_data_ptr<float>();
-  at::parallel_for(0, static_cast<std::int64_t>(rows.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::vector<ops::RowMaximum> maxima = ops::row_maxima(logits);
+  const auto all = static_cast<std::int64_t>(rows.size());
+  parallel_rows(all, logits.size(1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       const Row& row = rows[static_cast<std::size_t>(r)];
-      const std::span<const float> values(data + r * V, static_cast<std::size_t>(V));
-      const ops::cpu::RowMaximum maximum = ops::cpu::row_maximum(values.data(), V);
+      const std::span<const float> values = row_of(logits, r);
+      const ops::RowMaximum& maximum = maxima[static_cast<std::size_t>(r)];
       PromptToken& score = row.sequence->scores[row.place - 1];
       score.log_probability =
           values[static_cast<std::size_t>(row.sequence->request.prompt[row.place])] - maximum.log_sum_exp;
@@ -235,7 +240,7 @@ TokenEvent Engine::take_token(Sequence& sequence, std::span<float> logits) {
   double normalizer = 0;
   std::vector<float> untouched;
   if (top >= 0) {
-    normalizer = ops::cpu::row_maximum(logits.data(), static_cast<std::int64_t>(logits.size())).log_sum_exp;
+    normalizer = ops::row_maximum(logits).log_sum_exp;
     event.top = top_of(logits, top, normalizer);
     untouched.assign(logits.begin(), logits.end());
   }
@@ -306,10 +311,8 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
     std::vector<std::int64_t> numbers;
     for (const Row& next : next_rows) numbers.push_back(next.row);
     const at::Tensor logits = decoder_.logits(numbers);
-    const auto V = static_cast<std::size_t>(logits.size(1));
-    auto* data = logits.data_ptr<float>();
     for (std::size_t i = 0; i < next_rows.size(); ++i) {
-      events.push_back(take_token(*next_rows[i].sequence, std::span(data + i * V, V)));
+      events.push_back(take_token(*next_rows[i].sequence, row_of(logits, static_cast<std::int64_t>(i))));
       if (events.back().finish != FinishReason::none) remove(events.back().sequence);
     }
   }

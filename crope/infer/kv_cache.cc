@@ -4,34 +4,28 @@
 
 #include <algorithm>
 
+#include "crope/ops/device.h"
+
 namespace crope::infer {
 
-// keys [layers, heads, room, K] and values [layers, heads, room, Kv].
+// keys [layers heads room, K] and values [layers heads room, Kv].
 struct KvCache::Segment {
   Segment(const CacheShape& shape, std::int64_t layers, std::int64_t room)
       : room(room),
         layer_rows(layers == 1 ? 0 : shape.heads * room),
-        keys(at::empty({layers, shape.heads, room, shape.key_width}, at::kFloat)),
-        values(at::empty({layers, shape.heads, room, shape.value_width}, at::kFloat)),
-        key_data(keys.data_ptr<float>()),
-        value_data(values.data_ptr<float>()) {}
-
-  std::int64_t first_row(std::int64_t layer, std::int64_t head) const { return layer * layer_rows + head * room; }
+        keys(at::empty({layers * shape.heads * room, shape.key_width}, at::kFloat)),
+        values(at::empty({layers * shape.heads * room, shape.value_width}, at::kFloat)),
+        key_rows(ops::mutable_view(keys)),
+        value_rows(ops::mutable_view(values)) {}
 
   std::int64_t room;
   std::int64_t layer_rows;  // from one layer to the next; 0 where all share one
-  at::Tensor keys;
-  at::Tensor values;
-  float* key_data;
-  float* value_data;
+  at::Tensor keys, values;
+  ops::Matrix key_rows, value_rows;
 };
 
 CacheShape cache_shape(const model::ModelConfig& config) {
   return {config.num_layers, config.num_heads, config.qk_width(), config.v_width()};
-}
-
-std::int64_t bytes_per_token(const CacheShape& shape) {
-  return shape.layers * shape.heads * (shape.key_width + shape.value_width) * static_cast<std::int64_t>(sizeof(float));
 }
 
 std::int64_t KvCache::room() const {
@@ -61,16 +55,15 @@ KvCache KvCache::fork(std::int64_t length) const {
   return result;
 }
 
-float* KvCache::key_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const {
+ops::CachePlace KvCache::place(std::int64_t layer, std::int64_t offset) const {
   const Part& last = parts_.back();
-  const std::int64_t row = last.segment->first_row(layer, head) + last.length + offset;
-  return last.segment->key_data + row * shape_.key_width;
-}
-
-float* KvCache::value_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const {
-  const Part& last = parts_.back();
-  const std::int64_t row = last.segment->first_row(layer, head) + last.length + offset;
-  return last.segment->value_data + row * shape_.value_width;
+  const Segment& segment = *last.segment;
+  const std::int64_t first = layer * segment.layer_rows + last.length + offset;
+  // Heads are `room` rows apart.
+  const auto heads_of = [&](const ops::Matrix& rows) {
+    return ops::Matrix{rows.row(first), shape_.heads, rows.columns, segment.room * rows.stride};
+  };
+  return {length_ + offset, heads_of(segment.key_rows), heads_of(segment.value_rows)};
 }
 
 void KvCache::advance(std::int64_t count) {
@@ -79,20 +72,15 @@ void KvCache::advance(std::int64_t count) {
   length_ += count;
 }
 
-void KvCache::append_parts(std::int64_t layer, std::int64_t head, std::int64_t more,
-                           std::vector<CachePart>& parts) const {
+void KvCache::append_parts(std::int64_t layer, std::int64_t more, std::vector<ops::CachePart>& parts) const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const Part& part = parts_[i];
-    const std::int64_t length = part.length + (i + 1 == parts_.size() ? more : 0);
+    const Segment& segment = *parts_[i].segment;
+    const std::int64_t length = parts_[i].length + (i + 1 == parts_.size() ? more : 0);
+    const std::int64_t first = layer * segment.layer_rows;
     if (length == 0) continue;
-    const std::int64_t row = part.segment->first_row(layer, head);
     parts.push_back(
-        {part.segment->key_data + row * shape_.key_width, part.segment->value_data + row * shape_.value_width, length});
+        {segment.key_rows.from_row(first, length), segment.value_rows.from_row(first, length), segment.room});
   }
-}
-
-std::int64_t KvCache::own_bytes() const {
-  return owns_last_ ? parts_.back().length * bytes_per_token(shape_) : 0;
 }
 
 }  // namespace crope::infer

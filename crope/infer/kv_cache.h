@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "crope/model/config.h"
-#include "crope/ops/cpu/cached_attention.h"
+#include "crope/ops/kernels.h"
 
 namespace crope::infer {
 
@@ -21,12 +21,6 @@ struct CacheShape {
 };
 
 CacheShape cache_shape(const model::ModelConfig& config);
-
-// Bytes that one token takes.
-std::int64_t bytes_per_token(const CacheShape& shape);
-
-// Keys, turned to their positions, and values of one head.
-using CachePart = ops::cpu::KeyValuePart;
 
 // Not copied, forked. One thread at a time writes to a sequence; forks may be read and written beside each other.
 class KvCache {
@@ -50,18 +44,15 @@ class KvCache {
   // The first `length` tokens, shared. REQUIRES: 0 <= length <= this->length().
   KvCache fork(std::int64_t length) const;
 
-  // Where the token at position length() + offset goes. REQUIRES: offset is less than what reserve() made room for.
-  float* key_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const;
-  float* value_row(std::int64_t layer, std::int64_t head, std::int64_t offset) const;
+  // Where the token at position length() + offset goes: its keys, turned to that position, and its values, a row for
+  // each head. REQUIRES: offset is less than what reserve() made room for.
+  ops::CachePlace place(std::int64_t layer, std::int64_t offset) const;
 
   // `count` tokens have been written behind the last. REQUIRES: there was room for them.
   void advance(std::int64_t count);
 
-  // The tokens of one head in order, and behind them `more` that were written but not advanced over.
-  void append_parts(std::int64_t layer, std::int64_t head, std::int64_t more, std::vector<CachePart>& parts) const;
-
-  // Bytes written to the last segment, where that is its own.
-  std::int64_t own_bytes() const;
+  // The tokens in order, and behind them `more` that were written but not advanced over.
+  void append_parts(std::int64_t layer, std::int64_t more, std::vector<ops::CachePart>& parts) const;
 
  private:
   struct Segment;

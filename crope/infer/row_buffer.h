@@ -4,11 +4,11 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <utility>
+#include <vector>
 
-#include "crope/ops/cpu/skinny_product.h"
+#include "crope/ops/device.h"
 
 namespace crope::infer {
 
@@ -16,37 +16,31 @@ class RowBuffer {
  public:
   // Makes it [rows, width]; what it held is lost. Memory grows and never shrinks.
   void resize(std::int64_t rows, std::int64_t width, std::int64_t gap = kGap) {
-    rows_ = rows;
-    width_ = width;
-    stride_ = width + gap;
-    if (!storage_.defined() || storage_.numel() < rows * stride_) storage_ = at::empty({rows * stride_}, at::kFloat);
-    data_ = storage_.data_ptr<float>();
+    const std::int64_t stride = width + gap;
+    if (!storage_.defined() || storage_.numel() < rows * stride) storage_ = at::empty({rows * stride}, at::kFloat);
+    view_ = {ops::mutable_view(storage_).data, rows, width, stride};
   }
 
-  // Keeps the rows that pieces have, [begin, end) each, ascending, one behind the other, and says how many they are.
+  // Keeps the rows that pieces have, [begin, end) each, ascending, one behind the other, and returns their number.
   std::int64_t keep(std::span<const std::pair<std::int64_t, std::int64_t>> pieces) {
-    std::int64_t kept = 0;
-    for (const auto& [begin, end] : pieces) {
-      std::memmove(row(kept), row(begin), static_cast<std::size_t>((end - begin) * stride_) * sizeof(float));
-      kept += end - begin;
-    }
-    return rows_ = kept;
+    std::vector<at::Tensor> kept;
+    for (const auto& [begin, end] : pieces) kept.push_back(tensor().narrow(0, begin, end - begin));
+    const at::Tensor joined = at::cat(kept);
+    view_.rows = joined.size(0);
+    tensor().copy_(joined);
+    return view_.rows;
   }
 
-  float* row(std::int64_t r) const { return data_ + r * stride_; }
-  ops::cpu::InputRows input() const { return {data_, stride_, rows_}; }
-  ops::cpu::OutputRows output() const { return {data_, stride_}; }
-
-  // [rows, width] of the same memory.
-  at::Tensor tensor() const { return storage_.as_strided({rows_, width_}, {stride_, 1}); }
+  // The same memory as kernels and as ATen see it, [rows, width].
+  const ops::Matrix& view() const { return view_; }
+  at::Tensor tensor() const { return storage_.as_strided({view_.rows, view_.columns}, {view_.stride, 1}); }
 
  private:
   // Rows a power of two apart would fall on the same few lines of the cache.
   static constexpr std::int64_t kGap = 16;
 
   at::Tensor storage_;
-  float* data_ = nullptr;
-  std::int64_t rows_ = 0, width_ = 0, stride_ = 0;
+  ops::Matrix view_;
 };
 
 }  // namespace crope::infer

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "crope/base/error.h"
-#include "crope/ops/cpu/row_kernels.h"
 
 namespace crope::infer {
 namespace {
@@ -32,18 +31,6 @@ void validate(const SamplingOptions& options) {
           "a number above 0", options.repetition_penalty);
 }
 
-std::int32_t most_likely(std::span<const float> logits) {
-  std::size_t best = 0;
-  float largest = -INFINITY;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > largest) {
-      largest = logits[i];
-      best = i;
-    }
-  }
-  return static_cast<std::int32_t>(best);
-}
-
 Sampler::Sampler(const SamplingOptions& options, std::span<const std::int32_t> prompt)
     : options_(options), random_(options.seed, "sampler") {
   validate(options);
@@ -62,11 +49,11 @@ std::int32_t Sampler::sample(std::span<float> logits) {
   if (options_.repetition_penalty != 1) penalise(logits);
   std::int32_t chosen = 0;
   if (options_.temperature == 0 || options_.top_k == 1) {
-    chosen = most_likely(logits);
+    chosen = static_cast<std::int32_t>(ops::row_maximum(logits).index);
   } else {
     const auto scale = static_cast<float>(1 / options_.temperature);
     for (float& logit : logits) logit *= scale;
-    const ops::cpu::RowMaximum row = ops::cpu::row_maximum(logits.data(), static_cast<std::int64_t>(logits.size()));
+    const ops::RowMaximum row = ops::row_maximum(logits);
     const float floor = lowest_of_interest(row, logits.size());
     candidates_.clear();
     for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -80,7 +67,7 @@ std::int32_t Sampler::sample(std::span<float> logits) {
 
 // Below this no token can be chosen. 104 below the largest, a probability is nothing in fp32. And all tokens together
 // that have less than (1 - p) / V have less than 1 - p: the nucleus is full before it comes to them.
-float Sampler::lowest_of_interest(const ops::cpu::RowMaximum& row, std::size_t V) const {
+float Sampler::lowest_of_interest(const ops::RowMaximum& row, std::size_t V) const {
   float floor = row.value - 104.0f;
   if (options_.top_p < 1 && options_.top_k == 0) {
     // A little lower than it is, for the rounding of the sum.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "crope/base/random.h"
-#include "crope/ops/cpu/row_kernels.h"
+#include "crope/ops/row_maximum.h"
 
 namespace crope::infer {
 
@@ -39,7 +39,7 @@ class Sampler {
   using Candidate = std::pair<float, std::int32_t>;  // logit over temperature, id
 
   void penalise(std::span<float> logits) const;
-  float lowest_of_interest(const ops::cpu::RowMaximum& row, std::size_t V) const;
+  float lowest_of_interest(const ops::RowMaximum& row, std::size_t V) const;
   std::int32_t draw(double whole);
 
   SamplingOptions options_;
@@ -48,8 +48,5 @@ class Sampler {
   std::vector<Candidate> candidates_;
   std::vector<double> weights_;
 };
-
-// The index of the largest value, the first of several; not-a-number loses against everything.
-std::int32_t most_likely(std::span<const float> logits);
 
 }  // namespace crope::infer

@@ -1,7 +1,6 @@
 #include "crope/infer/scorer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +9,10 @@
 #include <optional>
 
 #include "crope/base/error.h"
+#include "crope/base/parallel.h"
 #include "crope/infer/decoder.h"
 #include "crope/infer/prefix_tree.h"
-#include "crope/ops/cpu/row_kernels.h"
-#include "crope/ops/fused.h"
+#include "crope/ops/row_maximum.h"
 
 namespace crope::infer {
 namespace {
@@ -54,7 +53,7 @@ std::vector<std::int32_t> input_of(const ScoreRequest& request, std::int64_t win
 }
 
 // Takes up what is known of further logits of a row, which begin at `first`.
-void merge(const ops::cpu::RowMaximum& further, std::int64_t first, ops::cpu::RowMaximum& row) {
+void merge(const ops::RowMaximum& further, std::int64_t first, ops::RowMaximum& row) {
   const double high = std::max(row.log_sum_exp, further.log_sum_exp);
   row.log_sum_exp = first == 0
                         ? further.log_sum_exp
@@ -169,13 +168,13 @@ class Scorer {
       if (end < place.end) break;
       ready_.pop_back();
     }
-    const auto threads = static_cast<std::size_t>(at::get_num_threads());
+    const auto threads = static_cast<std::size_t>(thread_count());
     const std::vector<std::span<const Piece>> groups = grouped(pieces, rows, static_cast<std::int64_t>(threads));
     if (groups.size() < threads) {
       score_pieces(decoders_[0], pieces);
     } else {
       while (decoders_.size() < threads) decoders_.emplace_back(model_);
-      ops::parallel_items(static_cast<std::int64_t>(groups.size()), [&](std::int64_t group, std::int64_t worker) {
+      parallel_items(static_cast<std::int64_t>(groups.size()), [&](std::int64_t group, std::int64_t worker) {
         score_pieces(decoders_[static_cast<std::size_t>(worker)], groups[static_cast<std::size_t>(group)]);
       });
     }
@@ -240,19 +239,17 @@ class Scorer {
 
   // The scores of a row are summed in the order of positions, by one thread.
   void add_predictions(Decoder& decoder, std::span<const Prediction> predictions, std::span<const std::int64_t> rows) {
-    std::vector<ops::cpu::RowMaximum> maxima(predictions.size());
+    std::vector<ops::RowMaximum> maxima(predictions.size());
     decoder.for_logit_panels(rows, kLogitColumns, [&](std::int64_t first, const at::Tensor& logits) {
-      const std::int64_t width = logits.size(1);
-      const auto* data = logits.const_data_ptr<float>();
-      at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r) {
-          const auto place = static_cast<std::size_t>(r);
-          merge(ops::cpu::row_maximum(data + r * width, width), first, maxima[place]);
-          for (Target* target = predictions[place].begin; target != predictions[place].end; ++target) {
-            if (target->id >= first && target->id < first + width) target->logit = data[r * width + target->id - first];
-          }
+      const std::vector<ops::RowMaximum> panel_maxima = ops::row_maxima(logits);
+      const auto values = logits.accessor<float, 2>();
+      for (std::size_t r = 0; r < maxima.size(); ++r) {
+        merge(panel_maxima[r], first, maxima[r]);
+        for (Target* target = predictions[r].begin; target != predictions[r].end; ++target) {
+          const std::int64_t column = target->id - first;
+          if (column >= 0 && column < values.size(1)) target->logit = values[static_cast<std::int64_t>(r)][column];
         }
-      });
+      }
     });
     for (std::size_t r = 0; r < maxima.size(); ++r) {
       for (const Target* target = predictions[r].begin; target != predictions[r].end; ++target) {

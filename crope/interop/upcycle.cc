@@ -35,8 +35,8 @@ void check_variants(const model::ModelConfig& config, const VariantTraits& to) {
     throw UsageError("the model is of the variant rope already", "give crope_qk, crope_qkv or crope_all");
 }
 
-Tensor in_fp64(const model::Projection& projection) {
-  return model::dense_matrix(projection).detach().to(torch::kFloat64);
+Tensor in_fp64(const ops::Weight& projection) {
+  return ops::dense_matrix(projection).detach().to(torch::kFloat64);
 }
 
 double squared_size(const Tensor& x) {

@@ -10,15 +10,22 @@ namespace crope::model {
 
 using torch::Tensor;
 
+double attention_scale(std::int64_t K) {
+  return 1.0 / std::sqrt(static_cast<double>(K));
+}
+
+ops::RopeTable rope_table(const ModelConfig& config, std::int64_t T, const torch::TensorOptions& options) {
+  const Tensor positions = at::arange(T, options.dtype(torch::kInt64));
+  return ops::rope_table(positions, config.qk_width(), config.rope_theta, options);
+}
+
 Tensor forward(const Attention& attention, const Tensor& x, const ops::RopeTable& positions) {
-  const auto [q, k, v] = project(x, attention.qkv);
+  const auto [q, k, v] = ops::project(x, attention.qkv);
   const int64_t K = q.size(-1) / attention.num_heads;
-  const Tensor out =
-      ops::rotary_attention(q, k, v, expand_gain(attention.q_norm, K), expand_gain(attention.k_norm, K), positions,
-                            {.num_heads = attention.num_heads,
-                             .scale = 1.0 / std::sqrt(static_cast<double>(K)),
-                             .norm_eps = attention.norm_eps});
-  return project(out, attention.o);
+  const Tensor out = ops::rotary_attention(
+      q, k, v, expand_gain(attention.q_norm, K), expand_gain(attention.k_norm, K), positions,
+      {.num_heads = attention.num_heads, .scale = attention_scale(K), .norm_eps = attention.norm_eps});
+  return ops::project(out, attention.o);
 }
 
 }  // namespace crope::model

@@ -7,8 +7,8 @@
 namespace crope::model {
 
 torch::Tensor forward(const FeedForward& layer, const torch::Tensor& x) {
-  const auto [gate, up] = project(x, std::array{layer.gate, layer.up});
-  return project(ops::swiglu(gate, up), layer.down);
+  const auto [gate, up] = ops::project(x, std::array{layer.gate, layer.up});
+  return ops::project(ops::swiglu(gate, up), layer.down);
 }
 
 }  // namespace crope::model

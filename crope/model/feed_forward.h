@@ -3,14 +3,14 @@
 
 #include <torch/types.h>
 
-#include "crope/model/projection.h"
+#include "crope/ops/weight.h"
 
 namespace crope::model {
 
 struct FeedForward {
-  Projection gate;  // D -> F
-  Projection up;    // D -> F
-  Projection down;  // F -> D
+  ops::Weight gate;  // D -> F
+  ops::Weight up;    // D -> F
+  ops::Weight down;  // F -> D
 };
 
 // y[B, T, D] from x[B, T, D].

@@ -27,8 +27,8 @@ class ParameterReader {
     return parameter.value;
   }
 
-  Projection take_projection(const std::string& name) {
-    if (parameters_.at(next_).spec.role != Role::pair_a) return DenseWeight{take(name + ".weight")};
+  ops::Weight take_weight(const std::string& name) {
+    if (parameters_.at(next_).spec.role != Role::pair_a) return ops::DenseWeight{take(name + ".weight")};
     Tensor a = take(name + ".a");
     return ops::ComplexWeight{std::move(a), take(name + ".b")};
   }
@@ -42,18 +42,18 @@ class ParameterReader {
 Block read_block(ParameterReader& reader, const ModelConfig& config, const Tensor& ones) {
   Block block;
   block.attention_norm = reader.take("attention_norm.weight");
-  block.attention.qkv = {reader.take_projection("q"), reader.take_projection("k"), reader.take_projection("v")};
+  block.attention.qkv = {reader.take_weight("q"), reader.take_weight("k"), reader.take_weight("v")};
   if (config.qk_norm && config.qk_gain != Gain::none) {
     block.attention.q_norm = reader.take("q_norm.weight");
     block.attention.k_norm = reader.take("k_norm.weight");
   } else if (config.qk_norm) {
     block.attention.q_norm = block.attention.k_norm = ones;
   }
-  block.attention.o = reader.take_projection("o");
+  block.attention.o = reader.take_weight("o");
   block.attention.num_heads = config.num_heads;
   block.attention.norm_eps = config.norm_eps;
   block.feed_forward_norm = reader.take("feed_forward_norm.weight");
-  block.feed_forward = {reader.take_projection("gate"), reader.take_projection("up"), reader.take_projection("down")};
+  block.feed_forward = {reader.take_weight("gate"), reader.take_weight("up"), reader.take_weight("down")};
   return block;
 }
 
@@ -75,7 +75,7 @@ Transformer make_transformer(const ModelConfig& config, std::span<const Tensor> 
   }
   ParameterReader reader(model.parameters);
   model.embedding = reader.take("embedding.weight");
-  const Tensor ones = at::ones({config.qk_width()}, model.embedding.options().requires_grad(false));
+  const Tensor ones = at::ones({config.qk_width()}, model.embedding.options());
   for (int64_t layer = 0; layer < config.num_layers; ++layer) model.blocks.push_back(read_block(reader, config, ones));
   model.norm = reader.take("norm.weight");
   model.output = config.tie_embeddings ? model.embedding : reader.take("output.weight");
@@ -110,23 +110,14 @@ Stream forward(const Block& block, const Stream& h, const ops::RopeTable& table,
 // The block's parameters are inputs of the recomputation, so that their gradients come out of it.
 std::vector<Tensor*> parameters_of(Block& block) {
   std::vector<Tensor*> parameters = {&block.attention_norm, &block.feed_forward_norm};
-  const auto add = [&](Projection& projection) {
-    if (auto* pair = std::get_if<ops::ComplexWeight>(&projection)) {
-      parameters.push_back(&pair->a);
-      parameters.push_back(&pair->b);
-    } else {
-      parameters.push_back(&std::get<DenseWeight>(projection).weight);
-    }
-  };
-  for (Projection& projection : block.attention.qkv) add(projection);
-  add(block.attention.o);
-  add(block.feed_forward.gate);
-  add(block.feed_forward.up);
-  add(block.feed_forward.down);
-  if (block.attention.q_norm.defined()) {
-    parameters.push_back(&block.attention.q_norm);
-    parameters.push_back(&block.attention.k_norm);
+  Attention& attention = block.attention;
+  FeedForward& feed_forward = block.feed_forward;
+  for (ops::Weight* weight : {&attention.qkv[0], &attention.qkv[1], &attention.qkv[2], &attention.o, &feed_forward.gate,
+                              &feed_forward.up, &feed_forward.down}) {
+    const std::vector<Tensor*> tensors = ops::tensors_of(*weight);
+    parameters.insert(parameters.end(), tensors.begin(), tensors.end());
   }
+  if (attention.q_norm.defined()) parameters.insert(parameters.end(), {&attention.q_norm, &attention.k_norm});
   return parameters;
 }
 
@@ -148,9 +139,7 @@ Stream forward_recomputed(const Block& block, const Stream& h, const ops::RopeTa
 // The features of rows of the embedding, h[B, T, D].
 Tensor features_of(const Transformer& model, const Tensor& embedded, Activations activations) {
   const ModelConfig& config = model.config;
-  const Tensor positions = at::arange(embedded.size(1), embedded.options().dtype(torch::kInt64));
-  const ops::RopeTable table =
-      ops::rope_table(positions, config.qk_width(), config.rope_theta, model.embedding.options());
+  const ops::RopeTable table = rope_table(config, embedded.size(1), model.embedding.options());
   Stream h{embedded, {}};
   for (const Block& block : model.blocks) {
     h = activations == Activations::recomputed ? forward_recomputed(block, h, table, config.norm_eps)
@@ -208,8 +197,7 @@ LayerInput layer_input(const Transformer& model, const Tensor& ids, int64_t laye
     return block;
   };
   Stream h{at::embedding(model.embedding, ids).to(type), {}};
-  const Tensor positions = at::arange(ids.size(1), ids.options().dtype(at::kLong));
-  const ops::RopeTable table = ops::rope_table(positions, config.qk_width(), config.rope_theta, h.x.options());
+  const ops::RopeTable table = rope_table(config, ids.size(1), h.x.options());
   for (int64_t i = 0; i < layer; ++i) h = forward(widened(i), h, table, config.norm_eps);
   Block block = widened(layer);
   Tensor x = add_and_norm(h, block.attention_norm, config.norm_eps).norm;

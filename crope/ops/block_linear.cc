@@ -16,21 +16,12 @@ using torch::Tensor;
 
 constexpr const char* kBlockLinear = "block_linear";
 
-// Views of the real and the imaginary half of the last dimension.
-struct Halves {
-  Tensor re, im;
-};
-Halves halves_of(const Tensor& x) {
-  const int64_t N = x.size(-1) / 2;
-  return {x.narrow(-1, 0, N), x.narrow(-1, N, N)};
-}
-
-// Each layer costs three real products of half the width instead of four (Gauss). With e, o for re, im:
+// With e, o for re, im, and ' for transposed:
 //   forward   y_e = a(x_e + x_o) - (a - b) x_o          y_o = a(x_e + x_o) - (a + b) x_e
 //   backward  gx_e = a'(g_e + g_o) - (a + b)' g_o       gx_o = a'(g_e + g_o) - (a - b)' g_e
 //             ga = g_e'(x_e + x_o) - (g_e - g_o)' x_o   gb = g_e'(x_e + x_o) - (g_e + g_o)' x_e
-// Halves are strided views, and the products form the sums on their way. Layers of one input share what is the same in
-// their first products, in their second ones and in their third ones: those are neighbours in the lists.
+// Layers of one input share what is the same in their first products, in their second ones and in their third ones:
+// those are neighbours in the lists.
 
 // Of three products of x[R, 2N]'s halves with a layer's a[M, N].
 double block_linear_flops(const Tensor& x, const Tensor& a) {
@@ -53,10 +44,8 @@ ForwardResult block_linear_forward(const TensorList& inputs) {
     count_flops(block_linear_flops(x, inputs[2 * i + 1]));
     outputs.push_back(wide.narrow(1, column, 2 * a.size(1)));
     column += 2 * a.size(1);
-    const Halves out = halves_of(outputs.back());
-    products[i] = {{{in.re}, {in.im}}, {{a}}, {{out.re}, {out.im}}};
-    products[layers + i] = {{{in.im}}, {{a}, {b, -1}}, {{out.re, -1, true}}};
-    products[2 * layers + i] = {{{in.re}}, {{a}, {b}}, {{out.im, -1, true}}};
+    auto three = complex_products(in, a, b, ComplexFactor::a_minus_ib, halves_of(outputs.back()), /*add=*/false);
+    for (size_t n = 0; n < three.size(); ++n) products[n * layers + i] = std::move(three[n]);
   }
   multiply(products);
   return {.outputs = std::move(outputs), .saved = inputs};
@@ -75,11 +64,11 @@ Tensor block_linear_input_gradient(const BackwardCall& call, const std::vector<L
   std::vector<Product> products;
   for (const auto& [layer, g] : layers) {
     const Tensor &a = call.saved[layer], &b = call.saved[layer + 1];
-    const bool add = !products.empty();
+    const bool add = !products.empty();  // to what the layers before have given
     count_flops(block_linear_flops(x, a));
-    products.push_back({{{g.re}, {g.im}}, {{a}}, {{out.re, 1, add}, {out.im, 1, add}}});
-    products.push_back({{{g.im}}, {{a}, {b}}, {{out.re, -1, true}}});
-    products.push_back({{{g.re}}, {{a}, {b, -1}}, {{out.im, -1, true}}});
+    for (Product& product : complex_products(g, a, b, ComplexFactor::a_plus_ib, out, add)) {
+      products.push_back(std::move(product));
+    }
   }
   multiply(products);
   return grad;
@@ -136,6 +125,19 @@ std::vector<Tensor> block_linear(const Tensor& x, std::span<const ComplexWeight>
 
 Tensor block_linear(const Tensor& x, const ComplexWeight& weight) {
   return block_linear(x, std::span(&weight, 1)).front();
+}
+
+Halves halves_of(const Tensor& x) {
+  const int64_t N = x.size(-1) / 2;
+  return {x.narrow(-1, 0, N), x.narrow(-1, N, N)};
+}
+
+std::array<Product, 3> complex_products(const Halves& in, const Tensor& a, const Tensor& b, ComplexFactor factor,
+                                        const Halves& out, bool add) {
+  const float sign = factor == ComplexFactor::a_minus_ib ? 1 : -1;
+  return {{{{{in.re}, {in.im}}, {{a}}, {{out.re, 1, add}, {out.im, 1, add}}},
+           {{{in.im}}, {{a}, {b, -sign}}, {{out.re, -1, true}}},
+           {{{in.re}}, {{a}, {b, sign}}, {{out.im, -1, true}}}}};
 }
 
 Tensor expand(const ComplexWeight& weight) {

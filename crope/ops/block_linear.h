@@ -7,8 +7,11 @@
 
 #include <torch/types.h>
 
+#include <array>
 #include <span>
 #include <vector>
+
+#include "crope/ops/products.h"
 
 namespace crope::ops {
 
@@ -25,6 +28,18 @@ torch::Tensor block_linear(const torch::Tensor& x, const ComplexWeight& weight);
 // Several layers on the same input, as Q, K and V are: the sums over x are made once, and so is its gradient.
 // The M of the layers may differ.
 std::vector<torch::Tensor> block_linear(const torch::Tensor& x, std::span<const ComplexWeight> weights);
+
+// Views of the real and the imaginary half of the last dimension.
+struct Halves {
+  torch::Tensor re, im;
+};
+Halves halves_of(const torch::Tensor& x);
+
+// Gauss's scheme: out = in (a - ib), or in (a + ib), by three real products of half the width instead of four. a and b
+// are right operands, [N, M] for in[R, N] and out[R, M]. The sums are formed by the products on their way.
+enum class ComplexFactor { a_minus_ib, a_plus_ib };
+std::array<Product, 3> complex_products(const Halves& in, const torch::Tensor& a, const torch::Tensor& b,
+                                        ComplexFactor factor, const Halves& out, bool add);
 
 // The dense [2M, 2N] matrix W with block_linear(x, weight) == x W^T, for export and for tests.
 torch::Tensor expand(const ComplexWeight& weight);

@@ -1,12 +1,9 @@
 #include "crope/ops/embedding.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
-#include "crope/base/rounding.h"
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/optimizer_update.h"
-#include "crope/ops/fused.h"
+#include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 
 namespace crope::ops {
@@ -14,25 +11,15 @@ namespace {
 
 using torch::Tensor;
 
-// grad[V, D] += rows[R, D] at the ids. Threads share out the columns: the order of additions is that of the rows.
-void add_rows(const Tensor& grad, const Tensor& rows, const Tensor& ids) {
-  if (!grad.is_contiguous() || !fused_for({grad, rows})) {
-    Tensor(grad).index_add_(0, ids, rows.to(grad.scalar_type()));
+// grad[V, D] += rows[R, D] at the ids.
+void add_at_ids(Tensor grad, const Tensor& rows, const Tensor& ids) {
+  const auto kernel = kernels_for({grad, rows}).add_rows;
+  if (!grad.is_contiguous() || kernel == nullptr) {
+    grad.index_add_(0, ids, rows.to(grad.scalar_type()));
     return;
   }
   const Tensor source = rows.contiguous(), list = ids.contiguous();
-  const int64_t R = source.size(0), D = source.size(1);
-  float* to = grad.data_ptr<float>();
-  const float* from = source.const_data_ptr<float>();
-  const int64_t* id = list.const_data_ptr<int64_t>();
-  constexpr int64_t kColumns = 64;
-  at::parallel_for(0, divide_up(D, kColumns), 4, [&](int64_t begin, int64_t end) {
-    const int64_t first = begin * kColumns, width = std::min(end * kColumns, D) - first;
-    for (int64_t row = 0; row < R; ++row) {
-      float* sum = to + id[row] * D + first;
-      cpu::add_into(sum, sum, from + row * D + first, 1, width);
-    }
-  });
+  kernel({.sum = mutable_view(grad), .rows = view(source), .ids = id_view(list)});
 }
 
 TensorList embedding_backward(BackwardCall call, at::IntArrayRef shape) {
@@ -43,7 +30,7 @@ TensorList embedding_backward(BackwardCall call, at::IntArrayRef shape) {
   } else if (rows_grad.defined() && (grad.use_count() > 1 || grad.storage().use_count() > 1)) {
     grad = grad.clone();  // someone else still looks at it
   }
-  if (rows_grad.defined()) add_rows(grad, rows_grad.reshape({-1, shape[1]}), ids);
+  if (rows_grad.defined()) add_at_ids(grad, rows_grad.reshape({-1, shape[1]}), ids);
   return {grad};
 }
 

@@ -3,15 +3,12 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-
-#include <numeric>
 #include <vector>
 
 #include "crope/base/rounding.h"
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/softmax_rows.h"
-#include "crope/ops/fused.h"
+#include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/products.h"
 #include "crope/ops/profile.h"
@@ -40,16 +37,28 @@ void for_each_chunk(const Tensor& x, const Tensor& weight, const Tensor& targets
   }
 }
 
-// Logits of a chunk, in fp32 at least: the softmax of bf16 logits loses the loss's last digits.
-Tensor chunk_logits(const Tensor& x, const Tensor& weight) {
-  const Tensor logits = x.mm(weight.t());
-  return logits.scalar_type() == torch::kFloat64 ? logits : logits.to(torch::kFloat32);
+// Logits, losses and sums over chunks are in fp32 at least: the softmax of bf16 logits loses the loss's last digits.
+torch::ScalarType wide_type(const Tensor& x) {
+  return x.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
 }
 
-// Turns logits into log-probabilities in place and returns the rows' losses.
-Tensor normalise_logits(Tensor& logits, const Tensor& targets) {
+// The losses [R] of logits[R, V], which become share (softmax - onehot(target)), or anything where share is 0.
+Tensor losses_of(const Tensor& logits, const Tensor& targets, double share) {
+  const Tensor target_list = targets.contiguous();
+  if (const auto kernel = kernels_for({logits}).cross_entropy_rows) {
+    const Tensor losses = at::empty(targets.sizes(), logits.options().dtype(torch::kFloat64));
+    kernel({.logits = mutable_view(logits),
+            .targets = id_view(target_list),
+            .share = static_cast<float>(share),
+            .losses = mutable_double_view(losses)});
+    return losses;
+  }
   logits.sub_(logits.logsumexp(-1, /*keepdim=*/true));
-  return logits.gather(1, targets.unsqueeze(1)).squeeze(1).neg();
+  const Tensor losses = logits.gather(1, targets.unsqueeze(1)).squeeze(1).neg();
+  if (share == 0) return losses;
+  logits.exp_().scatter_add_(1, targets.unsqueeze(1), at::full({targets.size(0), 1}, -1.0, logits.options()));
+  logits.mul_(share);
+  return losses;
 }
 
 void check_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets) {
@@ -59,68 +68,39 @@ void check_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& ta
   check_shape(targets.dim() == 1 && targets.size(0) == x.size(0), kLinearCrossEntropy, "targets", "[R]", targets);
 }
 
-// dL/dlogits = (softmax - onehot) / R, so both gradients follow from a chunk while it is there.
+// dL/dlogits = (softmax - onehot) / R, so both gradients follow from a chunk of logits while it is there.
 ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
-  Tensor grad_x, grad_weight;
-  if (with_gradients) {
-    grad_x = at::empty_like(x);
-    // Chunks are added up in fp32 at least.
-    const bool wide = weight.scalar_type() == torch::kFloat64;
-    grad_weight = at::zeros(weight.sizes(), weight.options().dtype(wide ? torch::kFloat64 : torch::kFloat32));
-  }
-  const double share = 1.0 / static_cast<double>(x.size(0));
-  Tensor loss = at::zeros({}, x.options().dtype(torch::kFloat64));
-  for_each_chunk(x, weight, targets, [&](int64_t row, const Tensor& x_rows, const Tensor& target_rows) {
-    Tensor logits = chunk_logits(x_rows, weight);
-    loss += normalise_logits(logits, target_rows).sum(torch::kFloat64);
-    if (!with_gradients) return;
-    logits.exp_();
-    logits.scatter_add_(1, target_rows.unsqueeze(1), at::full({target_rows.size(0), 1}, -1.0, logits.options()));
-    const Tensor grad_logits = logits.mul_(share).to(x.scalar_type());
-    Tensor grad_rows = grad_x.narrow(0, row, x_rows.size(0));
-    at::mm_out(grad_rows, grad_logits, weight);
-    if (grad_weight.scalar_type() == x.scalar_type()) {
-      grad_weight.addmm_(grad_logits.t(), x_rows);
-    } else {
-      grad_weight.add_(grad_logits.t().mm(x_rows));
-    }
-  });
-  const auto type = x.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
-  if (with_gradients) grad_weight = grad_weight.to(weight.scalar_type());
-  return {.outputs = {(loss * share).to(type)}, .saved = {grad_x, grad_weight}};
-}
-
-// The same with one buffer for the logits of all chunks, which become their gradient in one pass.
-ForwardResult fused_cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                                          bool with_gradients) {
   const int64_t R = x.size(0), V = weight.size(0);
+  const auto type = wide_type(x);
+  const bool is_wide = x.scalar_type() == type;
   Tensor grad_x, grad_weight;
   if (with_gradients) {
     grad_x = at::empty(x.sizes(), x.options());
-    grad_weight = at::empty(weight.sizes(), weight.options());
+    grad_weight = at::empty(weight.sizes(), weight.options().dtype(type));
   }
-  const auto share = static_cast<float>(1.0 / static_cast<double>(R));
-  std::vector<double> losses(static_cast<size_t>(R));
-  const Tensor buffer = at::empty({chunk_rows(R, V), V}, x.options());
+  const double share = 1.0 / static_cast<double>(R);
+  const Tensor loss = at::zeros({}, x.options().dtype(torch::kFloat64));
+  const Tensor buffer = at::empty({chunk_rows(R, V), V}, x.options().dtype(type));
   for_each_chunk(x, weight, targets, [&](int64_t row, const Tensor& x_rows, const Tensor& target_rows) {
-    const int64_t rows = x_rows.size(0);
-    const Tensor logits = buffer.narrow(0, 0, rows);
-    multiply(logits, x_rows, weight.t());
-    float* data = logits.data_ptr<float>();
-    const Tensor target_list = target_rows.contiguous();
-    const int64_t* target = target_list.const_data_ptr<int64_t>();
-    parallel_rows(rows, V, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        losses[static_cast<size_t>(row + i)] =
-            cpu::cross_entropy_row(data + i * V, V, target[i], with_gradients ? share : 0.0f);
-      }
-    });
+    const Tensor logits = buffer.narrow(0, 0, x_rows.size(0));
+    if (is_wide) {
+      multiply(logits, x_rows, weight.t());
+    } else {
+      logits.copy_(x_rows.mm(weight.t()));
+    }
+    loss.add_(losses_of(logits, target_rows, with_gradients ? share : 0).sum(torch::kFloat64));
     if (!with_gradients) return;
-    multiply(grad_x.narrow(0, row, rows), logits, weight);
-    multiply(grad_weight, logits.t(), x_rows, /*add=*/row > 0);
+    const Tensor grad_logits = logits.to(x.scalar_type());
+    multiply(grad_x.narrow(0, row, x_rows.size(0)), grad_logits, weight);
+    if (is_wide) {
+      multiply(grad_weight, grad_logits.t(), x_rows, /*add=*/row > 0);
+    } else {
+      const Tensor part = grad_logits.t().mm(x_rows);
+      row > 0 ? grad_weight.add_(part) : grad_weight.copy_(part);
+    }
   });
-  const double total = std::accumulate(losses.begin(), losses.end(), 0.0);
-  return {.outputs = {at::scalar_tensor(total / static_cast<double>(R), x.options())}, .saved = {grad_x, grad_weight}};
+  if (with_gradients) grad_weight = grad_weight.to(weight.scalar_type());
+  return {.outputs = {(loss * share).to(type)}, .saved = {grad_x, grad_weight}};
 }
 
 // The gradients were made in the forward pass, for a gradient of one: what backward() of the loss itself starts from.
@@ -136,12 +116,10 @@ Tensor linear_cross_entropy(const Tensor& x_in, const Tensor& weight_in, const T
   check_cross_entropy(x_in, weight_in, targets);
   const Tensor x = autocast_input(x_in), weight = autocast_weight(weight_in, x_in);
   const bool with_gradients = needs_gradient({x, weight});
-  const bool fused = fused_for({x, weight});
   const auto run = [&] {
     const double product = 2.0 * static_cast<double>(x.numel()) * static_cast<double>(weight.size(0));
     count_flops(with_gradients ? 3 * product : product);
-    return fused ? fused_cross_entropy_forward(x, weight, targets, with_gradients)
-                 : cross_entropy_forward(x, weight, targets, with_gradients);
+    return cross_entropy_forward(x, weight, targets, with_gradients);
   };
   return with_gradient(kLinearCrossEntropy, {x, weight}, run, cross_entropy_backward).front();
 }
@@ -151,8 +129,7 @@ Tensor linear_token_losses(const Tensor& x, const Tensor& weight, const Tensor& 
   const at::NoGradGuard no_grad;
   std::vector<Tensor> losses;
   for_each_chunk(x, weight, targets, [&](int64_t, const Tensor& x_rows, const Tensor& target_rows) {
-    Tensor logits = chunk_logits(x_rows, weight);
-    losses.push_back(normalise_logits(logits, target_rows));
+    losses.push_back(losses_of(x_rows.mm(weight.t()).to(wide_type(x)), target_rows, /*share=*/0).to(wide_type(x)));
   });
   return at::cat(losses);
 }

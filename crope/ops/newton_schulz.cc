@@ -2,57 +2,42 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
+#include <algorithm>
+#include <numbers>
 
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/product_kernel.h"
-#include "crope/ops/fused.h"
-#include "crope/ops/newton_schulz_fused.h"
-#include "crope/ops/symmetric_product.h"
+#include "crope/ops/device.h"
 
 namespace crope::ops {
 namespace {
 
 using torch::Tensor;
 
-// A complex matrix re + i im in the block form [[re, im], [-im, re]]; products follow that form.
-struct Complex {
-  Tensor re, im;
-};
-
-// S = Z Z^H: S_re = A A' + B B' is symmetric, S_im = Q - Q' with Q = B A' is antisymmetric.
-Complex gram(const Complex& z) {
-  const Tensor q = z.im.mm(z.re.t());
-  return {symmetric_product(at::cat({z.re, z.im}, 1)), q - q.t()};
+// In place by the device's kernel, if it has one. `imaginary` is undefined for a real matrix.
+bool iterate_by_kernel(const Tensor& x, const Tensor& imaginary, const NewtonSchulzOptions& options) {
+  const auto kernel = kernels_for({x, imaginary}).newton_schulz;
+  if (kernel == nullptr) return false;
+  const auto [c0, c1, c2] = options.coefficients;
+  kernel({.x = mutable_view(x),
+          .imaginary = mutable_view(imaginary),
+          .steps = options.steps,
+          .coefficients = {static_cast<float>(c0), static_cast<float>(c1), static_cast<float>(c2)},
+          .eps = options.eps});
+  return true;
 }
 
-// S^2 of a Hermitian S. With Q = S_re S_im, S_im S_re is -Q', so two products do:
-//   (S^2)_im = Q - Q'   and   (S^2)_re = S_re^2 - S_im^2 = (S_re - S_im)(S_re - S_im)' - Q - Q'.
-Complex square_hermitian(const Complex& s) {
-  const Tensor q = s.re.mm(s.im);
-  Tensor re = symmetric_product(s.re - s.im);
-  re.sub_(q).sub_(q.t());
-  return {std::move(re), q - q.t()};
-}
-
-// z <- c z + u z by three products: (u z)_re = P1 - P2, (u z)_im = P1 + P3 with
-//   P1 = u_re (z_re + z_im), P2 = (u_re + u_im) z_im, P3 = (u_im - u_re) z_re.
-Complex scale_and_multiply(double c, const Complex& z, const Complex& u) {
-  const Tensor shared = u.re.mm(z.re + z.im);
-  Tensor re = at::addmm(shared, u.re + u.im, z.im, 1, -1);
-  Tensor im = at::addmm(shared, u.im - u.re, z.re);
-  return {re.add_(z.re, c), im.add_(z.im, c)};
-}
-
-// c1 S + c2 S^2 with S = y y'.
-Tensor polynomial_of_gram(const Tensor& y, double c1, double c2) {
-  if (y.scalar_type() == torch::kBFloat16 || y.scalar_type() == torch::kFloat16) {
-    // In so few bits the order of operations shows: keep to that of torch.optim.Muon.
-    const Tensor s = y.mm(y.t());
-    return at::addmm(s, s, s, c1, c2);
+// By ATen, on a real or a complex matrix.
+Tensor iterate(const Tensor& x, double norm_factor, const NewtonSchulzOptions& options) {
+  const auto [c0, c1, c2] = options.coefficients;
+  const bool tall = x.size(0) > x.size(1);  // S is as small as the smaller side
+  Tensor y = tall ? x.mH() : x;
+  y = y / (y.norm() * norm_factor).clamp_min(options.eps);
+  for (int step = 0; step < options.steps; ++step) {
+    // In bf16 the order of operations shows: it is that of torch.optim.Muon.
+    const Tensor s = y.mm(y.mH());
+    y = at::addmm(y, at::addmm(s, s, s, c1, c2), y, c0);
   }
-  const Tensor s = symmetric_product(y);
-  return symmetric_product(s).mul_(c2).add_(s, c1);  // S is symmetric: S S' is S^2
+  return tall ? y.mH() : y;
 }
 
 }  // namespace
@@ -60,47 +45,28 @@ Tensor polynomial_of_gram(const Tensor& y, double c1, double c2) {
 Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
   check_shape(x.dim() == 2, "newton_schulz", "x", "[R, C]", x);
   const at::NoGradGuard no_grad;
-  if (cpu::product_kernels_pay() && fused_for({x})) {
-    const Tensor y = x.clone(at::MemoryFormat::Contiguous);
-    NewtonSchulzWorkspace workspace;
-    newton_schulz_in_place(y.data_ptr<float>(), x.size(0), x.size(1), options, workspace);
-    return y;
-  }
-  const auto [c0, c1, c2] = options.coefficients;
-  const bool tall = x.size(0) > x.size(1);  // S is as small as the smaller side
-  Tensor y = tall ? x.t() : x;
-  y = y / y.norm().clamp_min(options.eps);
-  for (int step = 0; step < options.steps; ++step) {
-    const Tensor u = polynomial_of_gram(y, c1, c2);
-    y = at::addmm(y, u, y, c0);
-  }
-  return tall ? y.t() : y;
+  const Tensor y = x.clone(at::MemoryFormat::Contiguous);
+  return iterate_by_kernel(y, {}, options) ? y : iterate(x, 1, options);
 }
 
 ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options) {
   check_shape(pair.a.dim() == 2, "newton_schulz", "a", "[M, N]", pair.a);
   check_shape(pair.b.sizes() == pair.a.sizes(), "newton_schulz", "b", "the shape of a", pair.b);
   const at::NoGradGuard no_grad;
-  if (cpu::product_kernels_pay() && fused_for({pair.a, pair.b})) {
-    const Tensor a = pair.a.clone(at::MemoryFormat::Contiguous), b = pair.b.clone(at::MemoryFormat::Contiguous);
-    NewtonSchulzWorkspace workspace;
-    newton_schulz_in_place(a.data_ptr<float>(), b.data_ptr<float>(), a.size(0), a.size(1), options, workspace);
-    return {a, b};
-  }
-  const auto [c0, c1, c2] = options.coefficients;
-  const bool tall = pair.a.size(0) > pair.a.size(1);
+  const Tensor a = pair.a.clone(at::MemoryFormat::Contiguous), b = pair.b.clone(at::MemoryFormat::Contiguous);
+  if (iterate_by_kernel(a, b, options)) return {a, b};
+  // ATen has no complex numbers of two bytes each.
+  if (at::isReducedFloatingType(a.scalar_type())) return contract(iterate(expand(pair), 1, options));
   // The expanded matrix has each entry twice: its norm is sqrt(2) times that of the pair.
-  const Tensor norm = (pair.a.square().sum() + pair.b.square().sum()).mul(2).sqrt().clamp_min(options.eps);
-  // The transpose of a tall matrix in block form is (a', -b').
-  Complex z{(tall ? pair.a.t() : pair.a) / norm, (tall ? -pair.b.t() : pair.b) / norm};
-  for (int step = 0; step < options.steps; ++step) {
-    const Complex s = gram(z);
-    const Complex s2 = square_hermitian(s);
-    const Complex u{s.re * c1 + s2.re * c2, s.im * c1 + s2.im * c2};
-    z = scale_and_multiply(c0, z, u);
-  }
-  if (tall) return {z.re.t(), -z.im.t()};
-  return {z.re, z.im};
+  const Tensor z = iterate(at::complex(a, b), std::numbers::sqrt2, options);
+  return {at::real(z).contiguous(), at::imag(z).contiguous()};
+}
+
+double newton_schulz_flops(int64_t R, int64_t C, MatrixKind kind, const NewtonSchulzOptions& options) {
+  const auto r = static_cast<double>(std::min(R, C)), c = static_cast<double>(std::max(R, C));
+  const double square = 2 * r * r * r, wide = 2 * r * r * c;  // [r, r] [r, r] and [r, r] [r, c]
+  const double step = kind == MatrixKind::real ? 1.5 * wide + 0.5 * square : 4.5 * wide + 1.5 * square;
+  return options.steps * step;
 }
 
 }  // namespace crope::ops

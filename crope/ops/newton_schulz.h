@@ -26,4 +26,8 @@ torch::Tensor newton_schulz(const torch::Tensor& x, const NewtonSchulzOptions& o
 // gives, at a third of the multiplications and without the expanded matrix.
 ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options = {});
 
+// Operations of the products that it needs on one matrix [R, C], or on a pair of them: of a symmetric product, half.
+enum class MatrixKind { real, pair };
+double newton_schulz_flops(int64_t R, int64_t C, MatrixKind kind, const NewtonSchulzOptions& options);
+
 }  // namespace crope::ops

@@ -6,8 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "crope/ops/cpu/sum_product.h"
-
 namespace crope::ops {
 
 struct SignedMatrix {
@@ -27,22 +25,11 @@ struct Product {
   std::vector<Target> targets;  // one or two
 };
 
-// Computes them one after the other; targets of two products are the same or do not overlap. On fp32 tensors of the CPU
-// by kernels that form the sums on the way (cpu/sum_product), large ones by Strassen's scheme; elsewhere by ATen.
-// Not differentiable.
+// Computes them one after the other; targets of two products are the same or do not overlap. By a kernel that forms the
+// sums on the way where the device has one, else by ATen. Not differentiable.
 void multiply(std::span<const Product> products);
 
 // target <- left right, or target + left right.
 void multiply(const torch::Tensor& target, const torch::Tensor& left, const torch::Tensor& right, bool add = false);
-
-// Targets in plain memory: [m, n], rows `stride` floats apart.
-struct TargetShape {
-  std::int64_t m, n, stride;
-  bool operator==(const TargetShape&) const = default;
-};
-
-// The kernels themselves, by all threads; inside at::parallel_for by the calling one alone.
-void multiply(const TargetShape& shape, std::span<const cpu::SumProduct> products,
-              cpu::ResultPart part = cpu::ResultPart::whole);
 
 }  // namespace crope::ops

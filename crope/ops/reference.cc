@@ -6,6 +6,14 @@ namespace crope::ops::reference {
 
 using torch::Tensor;
 
+Tensor linear(const Tensor& x, const Tensor& weight) {
+  return at::matmul(x, weight.t());
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& ids) {
+  return at::matmul(at::one_hot(ids, weight.size(0)).to(weight.scalar_type()), weight);
+}
+
 Tensor block_linear(const Tensor& x, const ComplexWeight& weight) {
   return at::matmul(x, expand(weight).t());
 }
@@ -38,13 +46,46 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   return at::matmul(at::softmax(scores, -1), v);
 }
 
+Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain, const Tensor& k_gain,
+                        const Tensor& positions, double rope_base, const RotaryAttentionOptions& options) {
+  const int64_t H = options.num_heads;
+  // Head h of [B, T, 2 H P]: pairs h P to (h + 1) P, their real parts and then their imaginary ones.
+  const auto head_of = [&](const Tensor& x, int64_t h) {
+    const int64_t P = x.size(-1) / (2 * H);
+    return at::cat({x.narrow(-1, h * P, P), x.narrow(-1, (H + h) * P, P)}, -1);
+  };
+  const auto rotated = [&](const Tensor& x, const Tensor& gain) {
+    return rope(gain.defined() ? rms_norm(x, gain, options.norm_eps) : x, positions, rope_base);
+  };
+  std::vector<Tensor> re, im;
+  for (int64_t h = 0; h < H; ++h) {
+    const Tensor out = attention(rotated(head_of(q, h), q_gain), rotated(head_of(k, h), k_gain), head_of(v, h),
+                                 {.scale = options.scale});
+    const std::vector<Tensor> halves = out.chunk(2, -1);
+    re.push_back(halves[0]);
+    im.push_back(halves[1]);
+  }
+  re.insert(re.end(), im.begin(), im.end());
+  return at::cat(re, -1);
+}
+
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets) {
   const Tensor log_probabilities = at::log_softmax(at::matmul(x, weight.t()), -1);
   return -log_probabilities.gather(1, targets.unsqueeze(1)).mean();
 }
 
+Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
+  const auto [c0, c1, c2] = options.coefficients;
+  Tensor y = x / x.norm().clamp_min(options.eps);
+  for (int step = 0; step < options.steps; ++step) {
+    const Tensor s = at::matmul(y, y.t());
+    y = c0 * y + at::matmul(c1 * s + c2 * at::matmul(s, s), y);
+  }
+  return y;
+}
+
 ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options) {
-  return contract(ops::newton_schulz(expand(pair), options));
+  return contract(reference::newton_schulz(expand(pair), options));
 }
 
 }  // namespace crope::ops::reference

@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "crope/base/parallel.h"
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/rms_norm_rows.h"
-#include "crope/ops/fused.h"
+#include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 
 namespace crope::ops {
@@ -43,50 +43,50 @@ TensorList rms_norm_backward(const BackwardCall& call) {
 }
 
 // The same in one pass over memory. `added` may be undefined. Outputs: y, and the sum if there is one.
-ForwardResult fused_rms_norm_forward(const Tensor& x_in, const Tensor& added_in, const Tensor& gain_in, double eps) {
+ForwardResult fused_rms_norm_forward(const Kernels& kernels, const Tensor& x_in, const Tensor& added_in,
+                                     const Tensor& gain_in, double eps) {
   const Tensor x = x_in.contiguous(), gain = gain_in.contiguous();
   const Tensor added = added_in.defined() ? added_in.contiguous() : Tensor();
-  const int64_t N = x.size(-1), rows = x.numel() / N;
-  Tensor y = at::empty(x.sizes(), x.options());
-  Tensor sum = added.defined() ? at::empty(x.sizes(), x.options()) : Tensor();
-  Tensor scale = at::empty({rows}, x.options());
-  const cpu::RmsNormRows call{.N = N,
-                              .x = x.const_data_ptr<float>(),
-                              .added = added.defined() ? added.const_data_ptr<float>() : nullptr,
-                              .gain = gain.const_data_ptr<float>(),
-                              .eps = static_cast<float>(eps),
-                              .sum = sum.defined() ? sum.data_ptr<float>() : nullptr,
-                              .y = y.data_ptr<float>(),
-                              .scale = scale.data_ptr<float>()};
-  parallel_rows(rows, 4 * N, [&](int64_t begin, int64_t end) { cpu::rms_norm_rows(call, begin, end); });
+  const Tensor y = at::empty(x.sizes(), x.options());
+  const Tensor sum = added.defined() ? at::empty(x.sizes(), x.options()) : Tensor();
+  const Tensor scale = at::empty({x.numel() / x.size(-1)}, x.options());
+  kernels.rms_norm({.x = view(x),
+                    .added = view(added),
+                    .gain = view(gain),
+                    .eps = static_cast<float>(eps),
+                    .sum = mutable_view(sum),
+                    .y = mutable_view(y),
+                    .scale = mutable_view(scale)});
   if (!added.defined()) return {.outputs = {y}, .saved = {x, gain, scale}};
   return {.outputs = {y, sum}, .saved = {sum.detach(), gain, scale}};
 }
 
-struct FusedGradients {
-  Tensor sum, gain;
-};
-// g and g_sum may be undefined; the result then is what is left of the formula.
-FusedGradients fused_rms_norm_backward(const BackwardCall& call, const Tensor& g_in, const Tensor& g_sum_in,
-                                       bool gain_needed) {
+// The gradients of x, `added` and the gain.
+TensorList fused_rms_norm_backward(const Kernels& kernels, const BackwardCall& call) {
   const Tensor &s = call.saved[0], &gain = call.saved[1], &scale = call.saved[2];
-  if (!g_in.defined()) return {.sum = g_sum_in, .gain = {}};
-  const Tensor g = g_in.contiguous(), g_sum = g_sum_in.defined() ? g_sum_in.contiguous() : Tensor();
+  // The outputs are y and, if something was added, the sum; either may go unused.
+  const Tensor from_sum = call.grads.size() > 1 ? call.grads[1] : Tensor();
+  if (!call.grads[0].defined()) return {from_sum, from_sum, Tensor()};
+  const Tensor grad_y = call.grads[0].contiguous(), grad_sum = from_sum.defined() ? from_sum.contiguous() : Tensor();
   const int64_t N = s.size(-1), rows = s.numel() / N;
-  Tensor grad = at::empty(s.sizes(), s.options());
-  Tensor partial = gain_needed ? at::zeros({chunk_count(rows, 4 * N), N}, s.options()) : Tensor();
-  parallel_chunks(rows, 4 * N, [&](int64_t chunk, int64_t begin, int64_t end) {
-    cpu::rms_norm_rows_backward({.N = N,
-                                 .s = s.const_data_ptr<float>(),
-                                 .gain = gain.const_data_ptr<float>(),
-                                 .scale = scale.const_data_ptr<float>(),
-                                 .g = g.const_data_ptr<float>(),
-                                 .g_sum = g_sum.defined() ? g_sum.const_data_ptr<float>() : nullptr,
-                                 .gx = grad.data_ptr<float>(),
-                                 .grad_gain = gain_needed ? partial.data_ptr<float>() + chunk * N : nullptr},
-                                begin, end);
-  });
-  return {.sum = grad, .gain = gain_needed ? partial.sum(0) : Tensor()};
+  const Tensor grad_x = at::empty(s.sizes(), s.options());
+  const bool gain_needed = call.needed[2];
+  const Tensor gain_parts = gain_needed ? at::zeros({chunk_count(rows, 4 * N), N}, s.options()) : Tensor();
+  kernels.rms_norm_backward({.sum = view(s),
+                             .gain = view(gain),
+                             .scale = view(scale),
+                             .grad_y = view(grad_y),
+                             .grad_sum = view(grad_sum),
+                             .grad_x = mutable_view(grad_x),
+                             .gain_parts = mutable_view(gain_parts)});
+  return {grad_x, grad_x, gain_needed ? gain_parts.sum(0) : Tensor()};
+}
+
+TensorList fused_rms_norm(const Kernels& kernels, const Tensor& x, const Tensor& added, const Tensor& gain,
+                          double eps) {
+  return with_gradient(
+      "rms_norm", {x, added, gain}, [&] { return fused_rms_norm_forward(kernels, x, added, gain, eps); },
+      [&kernels](const BackwardCall& call) { return fused_rms_norm_backward(kernels, call); });
 }
 
 void check_width(const Tensor& x, const Tensor& gain) {
@@ -98,15 +98,8 @@ void check_width(const Tensor& x, const Tensor& gain) {
 
 Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
   check_width(x, gain);
-  if (fused_for({x, gain})) {
-    const auto fused = [](const BackwardCall& call) -> TensorList {
-      FusedGradients grads = fused_rms_norm_backward(call, call.grads[0], {}, call.needed[1]);
-      return {grads.sum, grads.gain};
-    };
-    return with_gradient(
-               "rms_norm", {x, gain}, [&] { return fused_rms_norm_forward(x, {}, gain, eps); }, fused)
-        .front();
-  }
+  const Kernels& kernels = kernels_for({x, gain});
+  if (kernels.rms_norm != nullptr) return fused_rms_norm(kernels, x, {}, gain, eps).front();
   return with_gradient(
              "rms_norm", {x, gain}, [&] { return rms_norm_forward(x, gain, eps); }, rms_norm_backward)
       .front();
@@ -115,17 +108,13 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
 SumAndNorm add_rms_norm(const Tensor& x, const Tensor& added, const Tensor& gain, double eps) {
   check_width(x, gain);
   check_shape(added.sizes() == x.sizes(), "add_rms_norm", "added", "the shape of x", added);
-  if (!fused_for({x, added, gain})) {
+  const Kernels& kernels = kernels_for({x, added, gain});
+  if (kernels.rms_norm == nullptr) {
     Tensor sum = x + added;
     Tensor norm = rms_norm(sum, gain, eps);
     return {std::move(sum), std::move(norm)};
   }
-  const auto fused = [](const BackwardCall& call) -> TensorList {
-    FusedGradients grads = fused_rms_norm_backward(call, call.grads[0], call.grads[1], call.needed[2]);
-    return {grads.sum, grads.sum, grads.gain};
-  };
-  TensorList outputs = with_gradient(
-      "rms_norm", {x, added, gain}, [&] { return fused_rms_norm_forward(x, added, gain, eps); }, fused);
+  const TensorList outputs = fused_rms_norm(kernels, x, added, gain, eps);
   return {outputs[1], outputs[0]};
 }
 

@@ -18,14 +18,14 @@ std::vector<Tensor> empty_like_slices(const std::vector<Tensor>& originals) {
   const int64_t row_stride = first.stride(0), rows = first.size(0);
   int64_t lowest = first.storage_offset();
   for (const Tensor& x : originals) lowest = std::min(lowest, x.storage_offset());
-  const bool together = std::ranges::all_of(originals, [&](const Tensor& x) {
+  const bool are_slices = std::ranges::all_of(originals, [&](const Tensor& x) {
     int64_t extent = 1;  // of one row of x
     for (int64_t dim = 1; dim < x.dim(); ++dim) extent += (x.size(dim) - 1) * x.stride(dim);
     return x.is_alias_of(first) && x.size(0) == rows && x.stride(0) == row_stride &&
            x.storage_offset() - lowest + extent <= row_stride;
   });
   std::vector<Tensor> results;
-  if (!together) {
+  if (!are_slices) {
     for (const Tensor& x : originals) results.push_back(at::empty(x.sizes(), x.options()));
     return results;
   }

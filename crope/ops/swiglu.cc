@@ -3,8 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "crope/ops/check.h"
-#include "crope/ops/cpu/swiglu_rows.h"
-#include "crope/ops/fused.h"
+#include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/slices.h"
 
@@ -19,34 +18,20 @@ TensorList swiglu_backward(const BackwardCall& call) {
 }
 
 // gate and up are [rows, N] with any distance between rows.
-ForwardResult fused_swiglu_forward(const Tensor& gate, const Tensor& up) {
-  const int64_t rows = gate.size(0), N = gate.size(1);
-  Tensor y = at::empty({rows, N}, gate.options());
-  const cpu::SwigluRows call{.N = N,
-                             .gate = gate.const_data_ptr<float>(),
-                             .gate_stride = gate.stride(0),
-                             .up = up.const_data_ptr<float>(),
-                             .up_stride = up.stride(0),
-                             .y = y.data_ptr<float>()};
-  parallel_rows(rows, 3 * N, [&](int64_t begin, int64_t end) { cpu::swiglu_rows(call, begin, end); });
+ForwardResult fused_swiglu_forward(const Kernels& kernels, const Tensor& gate, const Tensor& up) {
+  const Tensor y = at::empty(gate.sizes(), gate.options());
+  kernels.swiglu({.gate = view(gate), .up = view(up), .y = mutable_view(y)});
   return {.outputs = {y}, .saved = {gate, up}};
 }
 
-TensorList fused_swiglu_backward(const BackwardCall& call) {
+TensorList fused_swiglu_backward(const Kernels& kernels, const BackwardCall& call) {
   const Tensor &gate = call.saved[0], &up = call.saved[1], g = call.grads[0].contiguous();
-  const int64_t rows = gate.size(0), N = gate.size(1);
-  const TensorList grads = empty_like_slices({gate, up});
-  const cpu::SwigluRowsBackward rows_call{.N = N,
-                                          .gate = gate.const_data_ptr<float>(),
-                                          .gate_stride = gate.stride(0),
-                                          .up = up.const_data_ptr<float>(),
-                                          .up_stride = up.stride(0),
-                                          .g = g.const_data_ptr<float>(),
-                                          .grad_gate = grads[0].data_ptr<float>(),
-                                          .grad_gate_stride = grads[0].stride(0),
-                                          .grad_up = grads[1].data_ptr<float>(),
-                                          .grad_up_stride = grads[1].stride(0)};
-  parallel_rows(rows, 5 * N, [&](int64_t begin, int64_t end) { cpu::swiglu_rows_backward(rows_call, begin, end); });
+  TensorList grads = empty_like_slices({gate, up});
+  kernels.swiglu_backward({.gate = view(gate),
+                           .up = view(up),
+                           .grad_y = view(g),
+                           .grad_gate = mutable_view(grads[0]),
+                           .grad_up = mutable_view(grads[1])});
   return grads;
 }
 
@@ -54,11 +39,12 @@ TensorList fused_swiglu_backward(const BackwardCall& call) {
 
 Tensor swiglu(const Tensor& gate, const Tensor& up) {
   check_shape(gate.sizes() == up.sizes(), "swiglu", "up", "the shape of gate", up);
-  if (gate.dim() >= 1 && fused_for({gate, up})) {
+  const Kernels& kernels = kernels_for({gate, up});
+  if (gate.dim() >= 1 && kernels.swiglu != nullptr) {
     const Tensor gate_rows = as_rows(gate), up_rows = as_rows(up);
     return with_gradient(
-               "swiglu", {gate_rows, up_rows}, [&] { return fused_swiglu_forward(gate_rows, up_rows); },
-               fused_swiglu_backward)
+               "swiglu", {gate_rows, up_rows}, [&] { return fused_swiglu_forward(kernels, gate_rows, up_rows); },
+               [&kernels](const BackwardCall& call) { return fused_swiglu_backward(kernels, call); })
         .front()
         .view(gate.sizes());
   }

@@ -1,7 +1,7 @@
 // Where the memory of CPU tensors comes from.
 #pragma once
 
-#include "crope/ops/cpu/block_pool.h"
+#include <cstddef>
 
 namespace crope::ops {
 
@@ -9,8 +9,14 @@ namespace crope::ops {
 // programs, at their start: it holds for all threads until the process ends. Calling it again changes nothing.
 void keep_tensor_memory();
 
-// Of the large tensors made since keep_tensor_memory(); zeros before.
-cpu::BlockPoolStats tensor_memory_stats();
+struct TensorMemoryStats {
+  std::size_t in_use = 0;       // bytes of large tensors and of the kernels' working memory
+  std::size_t peak_in_use = 0;  // the most there ever were
+  std::size_t reserved = 0;     // bytes taken from the system
+};
+
+// Zeros before keep_tensor_memory().
+TensorMemoryStats tensor_memory_stats();
 
 // The peak counts anew from what is in use now.
 void restart_tensor_memory_peak();

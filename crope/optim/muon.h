@@ -8,7 +8,6 @@
 
 #include "crope/base/choice.h"
 #include "crope/ops/newton_schulz.h"
-#include "crope/ops/newton_schulz_fused.h"
 
 namespace crope::optim {
 
@@ -69,23 +68,11 @@ class Muon {
   const std::vector<MuonMatrix>& matrices() const { return matrices_; }
 
  private:
-  // One per thread, kept between steps.
-  struct Workspace {
-    ops::NewtonSchulzWorkspace updates;
-    ops::NewtonSchulzWorkspace quarter;
-    ops::NewtonSchulzWorkspace iteration;
-  };
-
-  bool takes_fused_path(std::size_t i) const;
   void update(std::size_t i, double lr);
-  void update_fused(std::vector<std::size_t> which, double lr);
-  void update_fused_matrix(std::size_t i, double lr, Workspace& workspace);
-  void orthogonalise_quarters(float* update, std::int64_t R, std::int64_t C, Workspace& workspace) const;
 
   std::vector<MuonMatrix> matrices_;
   std::vector<std::vector<torch::Tensor>> momentum_;
   MuonOptions options_;
-  std::vector<Workspace> workspaces_;
 };
 
 // The factor on the learning rate of a matrix. A pair has the factor of its expanded matrix, a matrix in quarters that

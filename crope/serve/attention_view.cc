@@ -114,12 +114,12 @@ AttentionView attention_view(const model::Transformer& model, const AttentionReq
                                 model.embedding.options().dtype(at::kLong));
   const model::LayerInput input = model::layer_input(model, ids.unsqueeze(0), request.layer);
   const model::Attention& attention = input.block.attention;
-  const std::vector<Tensor> projected = model::project_all(input.x, std::span(attention.qkv).first<2>());
+  const std::vector<Tensor> projected = ops::project_all(input.x, std::span(attention.qkv).first<2>());
   const Tensor q = normalised_head(projected[0], attention.q_norm, attention, request.head);
   const Tensor k = normalised_head(projected[1], attention.k_norm, attention, request.head);
   const Tensor rotated_q = ops::rope(q, input.positions), rotated_k = ops::rope(k, input.positions);
 
-  const double scale = 1.0 / std::sqrt(static_cast<double>(q.size(-1)));
+  const double scale = model::attention_scale(q.size(-1));
   const Tensor scores = at::matmul(rotated_q, rotated_k.t()) * scale;
   const Tensor hidden = at::ones_like(scores, at::kBool).triu(1);
   AttentionView view;

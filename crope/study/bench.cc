@@ -12,7 +12,7 @@
 #include "crope/infer/decoder.h"
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
-#include "crope/ops/cpu/isa.h"
+#include "crope/ops/device.h"
 #include "crope/text/bpe_trainer.h"
 #include "crope/text/tokenizer.h"
 #include "crope/world/document.h"
@@ -90,7 +90,7 @@ BenchResult run_bench(const BenchOptions& options, Log& log) {
   }
   BenchResult result{};
   result.threads = at::get_num_threads();
-  result.instruction_set = ops::cpu::fused_kernels_enabled() ? ops::cpu::instruction_set() : "none (CROPE_FUSED=0)";
+  result.instruction_set = ops::cpu_instruction_set().value_or("none (CROPE_FUSED=0)");
   result.machine = measure_machine();
   for (const StepShape& shape : shapes) {
     const std::string name(model::traits(shape.config.variant).name);

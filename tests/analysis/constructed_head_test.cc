@@ -13,11 +13,11 @@ using torch::Tensor;
 constexpr int64_t kT = 7, kD = 16;
 
 ConstructedHead random_head(HeadKind kind) {
-  const auto projection = [&]() -> model::Projection {
+  const auto projection = [&]() -> ops::Weight {
     if (kind == HeadKind::crope) {
       return ops::ComplexWeight{test::random_tensor({kD / 2, kD / 2}), test::random_tensor({kD / 2, kD / 2})};
     }
-    return model::DenseWeight{test::random_tensor({kD, kD})};
+    return ops::DenseWeight{test::random_tensor({kD, kD})};
   };
   ConstructedHead head{
       .kind = kind, .rope_theta = 100, .tokens = test::random_tensor({kT, kD}), .q = projection(), .k = projection()};
@@ -28,7 +28,7 @@ ConstructedHead random_head(HeadKind kind) {
 
 // The equations of the paper, one pair of positions at a time.
 Tensor equation(const ConstructedHead& head, int64_t m, int64_t n) {
-  const Tensor wq = model::dense_matrix(head.q), wk = model::dense_matrix(head.k);
+  const Tensor wq = ops::dense_matrix(head.q), wk = ops::dense_matrix(head.k);
   Tensor xm = head.tokens[m], xn = head.tokens[n];
   if (head.kind == HeadKind::absolute) {
     xm = xm + head.positions[m];

@@ -47,7 +47,7 @@ TEST(IllustrativeHeads, RopeAndCropeAreTheSameHead) {
     const auto rope = make_illustrative_head(HeadKind::rope, task, {.D = 64, .T = 20});
     const auto crope = make_illustrative_head(HeadKind::crope, task, {.D = 64, .T = 20});
     EXPECT_LT(test::relative_error(head_scores(crope.head), head_scores(rope.head)), 1e-5);
-    EXPECT_LT(pauli_energies(model::dense_matrix(rope.head.q)).conjugate_linear_share(), 1e-12);
+    EXPECT_LT(pauli_energies(ops::dense_matrix(rope.head.q)).conjugate_linear_share(), 1e-12);
   }
 }
 
@@ -57,7 +57,7 @@ TEST(IllustrativeHeads, TheDenseQueryCommutesWithAPhase) {
   const auto turn = [](const Tensor& halves) {  // by i
     return at::cat({-halves.narrow(1, 16, 16), halves.narrow(1, 0, 16)}, 1);
   };
-  EXPECT_LT(test::relative_error(model::project(turn(x), rope.head.q), turn(model::project(x, rope.head.q))), 1e-5);
+  EXPECT_LT(test::relative_error(ops::project(turn(x), rope.head.q), turn(ops::project(x, rope.head.q))), 1e-5);
 }
 
 TEST(IllustrativeHeads, ThePhasesAsPrintedLookBack) {

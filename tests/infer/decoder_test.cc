@@ -121,31 +121,31 @@ TEST_P(DecoderOfVariant, SequencesOfUnequalLengthTogether) {
   }
   decoder.append(prompts);
   decoder.append(steps);
-  const Tensor together = decoder.logits(all_rows(sequences.size())).clone();
+  const Tensor batched = decoder.logits(all_rows(sequences.size())).clone();
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     EXPECT_EQ(caches[i].length(), static_cast<std::int64_t>(sequences[i].size()));
-    expect_equal_logits(together[static_cast<std::int64_t>(i)], uncached_logits(model, sequences[i])[-1]);
+    expect_equal_logits(batched[static_cast<std::int64_t>(i)], uncached_logits(model, sequences[i])[-1]);
   }
 }
 
-// What a sequence leaves out of the output it still remembers.
-TEST_P(DecoderOfVariant, QuietTokensGoIntoTheCacheAlone) {
+// A sequence remembers the tokens whose output it skips.
+TEST_P(DecoderOfVariant, SkippedOutputsGoIntoTheCacheAlone) {
   const model::Transformer model = small_model(GetParam().variant, /*max_seq_len=*/40);
   Decoder decoder(model);
   std::vector<Ids> sequences;
   std::vector<KvCache> caches;
   std::vector<Chunk> chunks, steps;
-  const std::int64_t quiet[] = {29, 0, 30, 13};  // all but one, none, all, some
+  const std::int64_t skipped[] = {29, 0, 30, 13};  // all but one, none, all, some
   std::vector<std::pair<std::size_t, std::int64_t>> wanted;
-  for (std::size_t i = 0; i < std::size(quiet); ++i) {
+  for (std::size_t i = 0; i < std::size(skipped); ++i) {
     sequences.push_back(draw_ids(30 + i, 31));
     caches.push_back(decoder.make_cache());
   }
-  for (std::size_t i = 0; i < std::size(quiet); ++i) {
+  for (std::size_t i = 0; i < std::size(skipped); ++i) {
     const std::span<const std::int32_t> ids = sequences[i];
-    chunks.push_back({&caches[i], ids.first(30), quiet[i]});
+    chunks.push_back({&caches[i], ids.first(30), skipped[i]});
     steps.push_back({&caches[i], ids.last(1)});
-    for (std::int64_t t = quiet[i]; t < 30; ++t) wanted.emplace_back(i, t);
+    for (std::int64_t t = skipped[i]; t < 30; ++t) wanted.emplace_back(i, t);
   }
   std::vector<Tensor> expected;
   for (const Ids& ids : sequences) expected.push_back(uncached_logits(model, ids));
@@ -178,7 +178,7 @@ TEST(Decoder, AStepDoesNotDependOnItsCompany) {
   const model::Transformer model = small_model(model::Variant::crope_all);
   Decoder decoder(model);
   const Ids ids = draw_ids(4, 20);
-  const Tensor alone = cached_logits(decoder, ids, 1);
+  const Tensor single = cached_logits(decoder, ids, 1);
   std::vector<KvCache> caches;
   for (int i = 0; i < 9; ++i) caches.push_back(decoder.make_cache());
   for (std::size_t t = 0; t < ids.size(); ++t) {
@@ -186,7 +186,8 @@ TEST(Decoder, AStepDoesNotDependOnItsCompany) {
     for (KvCache& cache : caches) chunks.push_back({&cache, std::span(ids).subspan(t, 1)});
     decoder.append(chunks);
     const Tensor logits = decoder.logits(all_rows(caches.size()));
-    for (std::int64_t r = 0; r < logits.size(0); ++r) EXPECT_TRUE(logits[r].equal(alone[static_cast<std::int64_t>(t)]));
+    for (std::int64_t r = 0; r < logits.size(0); ++r)
+      EXPECT_TRUE(logits[r].equal(single[static_cast<std::int64_t>(t)]));
   }
 }
 

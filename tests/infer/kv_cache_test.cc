@@ -15,8 +15,10 @@ void write_tokens(KvCache& cache, std::int64_t count, float mark) {
       for (std::int64_t i = 0; i < count; ++i) {
         const float value =
             mark + static_cast<float>(cache.length() + i) + 1000 * static_cast<float>(10 * layer + head);
-        std::fill_n(cache.key_row(layer, head, i), kShape.key_width, value);
-        std::fill_n(cache.value_row(layer, head, i), kShape.value_width, -value);
+        const ops::CachePlace place = cache.place(layer, i);
+        EXPECT_EQ(place.position, cache.length() + i);
+        std::fill_n(place.keys.row(head), kShape.key_width, value);
+        std::fill_n(place.values.row(head), kShape.value_width, -value);
       }
     }
   }
@@ -25,13 +27,13 @@ void write_tokens(KvCache& cache, std::int64_t count, float mark) {
 
 // The first number of every key of a head, without the part that layer and head add.
 std::vector<float> keys_of(const KvCache& cache, std::int64_t layer, std::int64_t head) {
-  std::vector<CachePart> parts;
-  cache.append_parts(layer, head, 0, parts);
+  std::vector<ops::CachePart> parts;
+  cache.append_parts(layer, 0, parts);
   std::vector<float> keys;
-  for (const CachePart& part : parts) {
-    for (std::int64_t i = 0; i < part.length; ++i) {
-      const float key = part.keys[i * kShape.key_width + kShape.key_width - 1];
-      EXPECT_EQ(part.values[i * kShape.value_width + kShape.value_width - 1], -key);
+  for (const ops::CachePart& part : parts) {
+    for (std::int64_t i = 0; i < part.keys.rows; ++i) {
+      const float key = part.keys.row(head * part.room + i)[kShape.key_width - 1];
+      EXPECT_EQ(part.values.row(head * part.room + i)[kShape.value_width - 1], -key);
       keys.push_back(key - 1000 * static_cast<float>(10 * layer + head));
     }
   }
@@ -59,7 +61,10 @@ TEST(KvCache, ForksShareAndPart) {
   write_tokens(cache, 4, 0);
   KvCache fork = cache.fork(3);
   EXPECT_EQ(fork.length(), 3);
-  EXPECT_EQ(fork.own_bytes(), 0);
+  std::vector<ops::CachePart> parts, shared;
+  cache.append_parts(1, 0, parts);
+  fork.append_parts(1, 0, shared);
+  EXPECT_EQ(shared.front().keys.data, parts.front().keys.data) << "a fork copies nothing";
   write_tokens(fork, 2, 100);
   write_tokens(cache, 1, 0);
   KvCache grandchild = fork.fork(4);
@@ -80,11 +85,24 @@ TEST(KvCache, AForkOutlivesWhatItSharesWith) {
   EXPECT_EQ(keys_of(fork, 0, 0), (std::vector<float>{0, 1}));
 }
 
-TEST(KvCache, BytesOfATokenOfThePapersModels) {
+TEST(KvCache, TheShapeOfThePapersModels) {
   model::ModelConfig config;
-  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * 2 * 1024 * 4);
+  const auto floats_per_token = [&] {
+    const CacheShape shape = cache_shape(config);
+    return shape.layers * shape.heads * (shape.key_width + shape.value_width);
+  };
+  EXPECT_EQ(floats_per_token(), 16 * 2 * 1024);
   config.variant = model::Variant::half_rope_qk;
-  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * (512 + 1024) * 4);
+  EXPECT_EQ(floats_per_token(), 16 * (512 + 1024));
+}
+
+// All layers of the last step use the memory of one.
+TEST(KvCache, OneStepSharesTheMemoryOfItsLayers) {
+  KvCache cache(kShape);
+  write_tokens(cache, 2, 0);
+  cache.reserve_for_one_step(3);
+  EXPECT_EQ(cache.place(0, 1).keys.data, cache.place(1, 1).keys.data);
+  EXPECT_EQ(cache.place(1, 2).position, 4);
 }
 
 }  // namespace

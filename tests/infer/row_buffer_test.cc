@@ -8,7 +8,7 @@ namespace {
 RowBuffer numbered(std::int64_t rows, std::int64_t width) {
   RowBuffer buffer;
   buffer.resize(rows, width);
-  for (std::int64_t r = 0; r < rows; ++r) std::fill_n(buffer.row(r), width, static_cast<float>(r));
+  for (std::int64_t r = 0; r < rows; ++r) std::fill_n(buffer.view().row(r), width, static_cast<float>(r));
   return buffer;
 }
 
@@ -20,9 +20,9 @@ TEST(RowBuffer, RowsAreThoseOfTheTensor) {
 
 TEST(RowBuffer, FewerRowsTakeNoNewMemory) {
   RowBuffer buffer = numbered(6, 4);
-  const float* before = buffer.row(0);
+  const float* before = buffer.view().row(0);
   buffer.resize(2, 4);
-  EXPECT_EQ(buffer.row(0), before);
+  EXPECT_EQ(buffer.view().row(0), before);
   EXPECT_EQ(buffer.tensor().size(0), 2);
 }
 

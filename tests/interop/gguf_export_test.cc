@@ -6,7 +6,7 @@
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/norm_gain.h"
-#include "crope/model/projection.h"
+#include "crope/ops/weight.h"
 #include "tests/golden_models.h"
 #include "tests/temporary_folder.h"
 #include "tests/tensor_checks.h"
@@ -80,9 +80,9 @@ TEST_P(GgufExport, HoldsEveryWeightBitForBit) {
     same(theirs.attention.q_norm, ours.attention.q_norm, config.qk_width());
     same(theirs.attention.k_norm, ours.attention.k_norm, config.qk_width());
     for (std::size_t j = 0; j < 3; ++j) {
-      EXPECT_TRUE(at::equal(model::dense_matrix(theirs.attention.qkv[j]), model::dense_matrix(ours.attention.qkv[j])));
+      EXPECT_TRUE(at::equal(ops::dense_matrix(theirs.attention.qkv[j]), ops::dense_matrix(ours.attention.qkv[j])));
     }
-    EXPECT_TRUE(at::equal(model::dense_matrix(theirs.attention.o), model::dense_matrix(ours.attention.o)));
+    EXPECT_TRUE(at::equal(ops::dense_matrix(theirs.attention.o), ops::dense_matrix(ours.attention.o)));
   }
   same(back.norm, original.norm, config.d_model);
   EXPECT_TRUE(at::equal(back.embedding, original.embedding));

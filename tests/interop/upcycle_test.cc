@@ -83,7 +83,7 @@ TEST(UpcycleMethods, PlainIsLeastSquaresAndFittedKeepsMore) {
   for (const Variant variant : {Variant::crope_qkv, Variant::crope_all}) {
     const UpcycledModel plain = upcycle(dense, variant, UpcycleMethod::plain);
     const UpcycledModel fitted = upcycle(dense, variant, UpcycleMethod::fitted);
-    const auto& q = std::get<model::DenseWeight>(dense.blocks[0].attention.qkv[0]).weight;
+    const auto& q = std::get<ops::DenseWeight>(dense.blocks[0].attention.qkv[0]).weight;
     const auto& tied = std::get<ops::ComplexWeight>(plain.model.blocks[0].attention.qkv[0]);
     test::expect_close(tied.a, ops::contract(q).a, 1e-6);
     test::expect_close(tied.b, ops::contract(q).b, 1e-6);

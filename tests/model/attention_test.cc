@@ -25,7 +25,7 @@ TEST(ModelAttention, SplitAndMergeAreInverse) {
 }
 
 Attention random_attention(int64_t D, int64_t H) {
-  const auto dense = [&] { return Projection(DenseWeight{test::random_tensor({D, D})}); };
+  const auto dense = [&] { return ops::Weight(ops::DenseWeight{test::random_tensor({D, D})}); };
   return {.qkv = {dense(), dense(), dense()},
           .o = dense(),
           .q_norm = test::random_tensor({D / H}),

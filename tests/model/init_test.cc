@@ -39,8 +39,8 @@ TEST(Init, TiedAndDenseLayersStartAlike) {
   const Tensor x = at::randn({2000, 256});
   for (const Variant variant : {Variant::rope, Variant::crope_all}) {
     const Transformer model = make_random_transformer(small(variant));
-    for (const Projection& projection : model.blocks[0].attention.qkv) {
-      EXPECT_NEAR(project(x, projection).var().item<double>(), 1, 0.03);
+    for (const ops::Weight& projection : model.blocks[0].attention.qkv) {
+      EXPECT_NEAR(ops::project(x, projection).var().item<double>(), 1, 0.03);
     }
   }
   EXPECT_NEAR(make_random_transformer(small(Variant::rope)).embedding.std().item<double>(), 0.02, 2e-4);

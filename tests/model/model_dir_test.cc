@@ -78,7 +78,7 @@ TEST_F(ModelDir, DiskHasPairsMemoryHasHalves) {
   save_model(model, folder_ / "m");
   const auto file = formats::SafetensorsFile::open(folder_ / "m/model.safetensors");
   const Tensor disk = view_tensor(file, "blocks.0.attention.q.weight");
-  const Tensor memory = std::get<DenseWeight>(model.blocks[0].attention.qkv[0]).weight;
+  const Tensor memory = std::get<ops::DenseWeight>(model.blocks[0].attention.qkv[0]).weight;
   for (int64_t i = 0; i < 4; ++i) {
     for (int64_t j = 0; j < 4; ++j) {
       EXPECT_EQ(disk[2 * i][2 * j].item<float>(), memory[i][j].item<float>());

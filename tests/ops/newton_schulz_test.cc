@@ -11,6 +11,25 @@ namespace {
 
 using torch::Tensor;
 
+TEST(NewtonSchulz, EqualsItsTwin) {
+  for (const auto& [R, C] : {std::tuple<int64_t, int64_t>{1, 1}, {1, 7}, {7, 1}, {8, 8}, {12, 5}, {17, 33}}) {
+    const Tensor x = test::random_tensor({R, C});
+    test::expect_close(newton_schulz(x), reference::newton_schulz(x), 1e-12);
+    const NewtonSchulzOptions options{.steps = 2, .coefficients = {1.5, -0.5, 0.25}};
+    test::expect_close(newton_schulz(x, options), reference::newton_schulz(x, options), 1e-12);
+  }
+}
+
+// The result in bf16 is as far from the exact one as bf16 is from real numbers, for a pair as for its expanded matrix.
+TEST(NewtonSchulz, OfAPairInBf16) {
+  const ComplexWeight pair{test::random_tensor({6, 9}), test::random_tensor({6, 9})};
+  const ComplexWeight got = newton_schulz({pair.a.to(torch::kBFloat16), pair.b.to(torch::kBFloat16)});
+  const ComplexWeight exact = reference::newton_schulz(pair);
+  EXPECT_EQ(got.a.scalar_type(), torch::kBFloat16);
+  test::expect_close(got.a, exact.a, 0.05);
+  test::expect_close(got.b, exact.b, 0.05);
+}
+
 TEST(NewtonSchulz, OfAPairEqualsThatOfTheExpandedMatrix) {
   for (const auto& [M, N] : {std::tuple<int64_t, int64_t>{1, 1}, {1, 7}, {7, 1}, {8, 8}, {12, 5}, {17, 33}}) {
     const ComplexWeight pair{test::random_tensor({M, N}), test::random_tensor({M, N})};

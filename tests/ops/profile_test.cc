@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "crope/ops/linear.h"
-#include "crope/ops/newton_schulz_fused.h"
+#include "crope/ops/newton_schulz.h"
 
 namespace crope::ops {
 namespace {

@@ -32,8 +32,8 @@ ReferenceHeads reference_heads(const model::Transformer& model, const AttentionR
   const Tensor positions = at::arange(ids.size(0), at::kLong);
   const model::ModelConfig& config = model.config;
   const auto wide = [](const Tensor& x) { return x.to(at::kDouble); };
-  const auto map = [&](const Tensor& x, const model::Projection& projection) {
-    return at::matmul(x, wide(model::dense_matrix(projection)).t());
+  const auto map = [&](const Tensor& x, const ops::Weight& projection) {
+    return at::matmul(x, wide(ops::dense_matrix(projection)).t());
   };
   const auto heads = [&](const Tensor& x) { return model::split_heads(x.unsqueeze(0), config.num_heads)[0]; };
   Tensor h = wide(model.embedding).index_select(0, ids);
@@ -104,13 +104,13 @@ TEST(AttentionView, TheWeightsAreTheModelsOwn) {
     const AttentionRequest request = request_of(24, 1, 0);
     const Tensor ids = at::tensor(std::vector<std::int64_t>(request.ids.begin(), request.ids.end()), at::kLong);
     const model::LayerInput input = model::layer_input(model, ids.unsqueeze(0), 1);
-    const Tensor v = model::split_heads(model::project(input.x, input.block.attention.qkv[2]), 2);
+    const Tensor v = model::split_heads(ops::project(input.x, input.block.attention.qkv[2]), 2);
     std::vector<Tensor> mixed;
     for (std::int64_t head = 0; head < 2; ++head) {
       const AttentionView view = attention_view(model, {.ids = request.ids, .layer = 1, .head = head});
       mixed.push_back(at::matmul(view.weights, v[0][head]));
     }
-    const Tensor out = model::project(model::merge_heads(at::stack(mixed).unsqueeze(0)), input.block.attention.o);
+    const Tensor out = ops::project(model::merge_heads(at::stack(mixed).unsqueeze(0)), input.block.attention.o);
     test::expect_close(out, model::forward(input.block.attention, input.x, input.positions), 1e-5,
                        std::string(row.name));
   }

@@ -1,12 +1,16 @@
 #include "crope/ops/cpu/cached_attention.h"
 
-#include <cmath>
+#include <algorithm>
+#include <vector>
+
+#include "crope/base/parallel.h"
+#include "crope/ops/cpu/kernels.h"
+#include "crope/ops/cpu/scratch.h"
+#include "crope/ops/cpu/softmax_rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "crope/ops/cpu/cached_attention.cc"
 #include <hwy/foreach_target.h>
-// After foreach_target.h: Highway wants it so.
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include "crope/ops/cpu/dot_block-inl.h"
@@ -14,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace crope::ops::cpu::HWY_NAMESPACE {
 
-// scores[r * stride + i] = scale q[r] . k[i] for kQueries rows from `row` on and `count` keys, at most a block.
+// scores[r * stride + i] = q[r] . k[i] for kQueries rows from `row` on and `count` keys, at most a block.
 template <int kQueries>
 HWY_INLINE void score_block(const AttentionTile& tile, const float* const (&keys)[kBlockRows], std::int64_t count,
                             std::int64_t row, float* scores, std::int64_t stride) {
@@ -25,9 +29,9 @@ HWY_INLINE void score_block(const AttentionTile& tile, const float* const (&keys
   for (int j = 0; j < kQueries; ++j) {
     float* out = scores + (row + j) * stride;
     if (count == kBlockRows) {
-      for (int i = 0; i < kBlockRows; ++i) out[i] = sums[j][i] * tile.scale;
+      for (int i = 0; i < kBlockRows; ++i) out[i] = sums[j][i];
     } else {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = sums[j][i] * tile.scale;
+      for (std::int64_t i = 0; i < count; ++i) out[i] = sums[j][i];
     }
   }
 }
@@ -49,28 +53,6 @@ HWY_INLINE void score_keys(const AttentionTile& tile, const float* first, std::i
   }
 }
 
-// Scores become exp(score - largest) over the first `count`, 0 behind them up to `end`. Returns 1 / their sum.
-HWY_INLINE float exponentiate(float* scores, std::int64_t count, std::int64_t end) {
-  const Tag d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  Vector largest = hn::Set(d, -INFINITY);
-  std::int64_t t = 0;
-  for (; t + lanes <= count; t += lanes) largest = hn::Max(largest, hn::LoadU(d, scores + t));
-  float maximum = hn::GetLane(hn::MaxOfLanes(d, largest));
-  for (; t < count; ++t) maximum = scores[t] > maximum ? scores[t] : maximum;
-  const Vector offset = hn::Set(d, maximum), lowest = hn::Set(d, -87.0f);
-  Vector sums = hn::Zero(d);
-  for (t = 0; t + lanes <= count; t += lanes) {
-    const Vector e = hn::Exp(d, hn::Max(hn::Sub(hn::LoadU(d, scores + t), offset), lowest));
-    sums = hn::Add(sums, e);
-    hn::StoreU(e, d, scores + t);
-  }
-  float sum = sum_lanes(d, sums);
-  for (; t < count; ++t) sum += scores[t] = std::exp(scores[t] - maximum);
-  for (; t < end; ++t) scores[t] = 0;
-  return 1 / sum;
-}
-
 // Where column `c` of a row of the output stands.
 HWY_INLINE float* output_of(const AttentionTile& tile, std::int64_t row, std::int64_t c) {
   return tile.out + row * tile.out_stride + (c < tile.Kv / 2 ? c : tile.out_half + c - tile.Kv / 2);
@@ -79,8 +61,7 @@ HWY_INLINE float* output_of(const AttentionTile& tile, std::int64_t row, std::in
 // kRows rows and kVectors vectors of columns from `column` on, summed over all values in registers.
 template <int kRows, int kVectors>
 HWY_INLINE void sum_values(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end,
-                           const float* weights, std::int64_t stride, const float* scales, std::int64_t row,
-                           std::int64_t column) {
+                           const float* weights, std::int64_t stride, std::int64_t row, std::int64_t column) {
   const Tag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   Vector sums[kRows][kVectors];
@@ -105,10 +86,9 @@ HWY_INLINE void sum_values(const AttentionTile& tile, std::span<const KeyValuePa
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    const Vector scale = hn::Set(d, scales[row + r]);
     for (int j = 0; j < kVectors; ++j) {
       const std::int64_t c = column + j * lanes;
-      const Vector result = hn::Mul(sums[r][j], scale);
+      const Vector result = sums[r][j];
       if (c + lanes <= tile.Kv / 2 || c >= tile.Kv / 2) {
         hn::StoreU(result, d, output_of(tile, row + r, c));
       } else {
@@ -123,14 +103,14 @@ HWY_INLINE void sum_values(const AttentionTile& tile, std::span<const KeyValuePa
 // All columns of kRows rows.
 template <int kRows, int kVectors>
 HWY_INLINE void sum_rows(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end,
-                         const float* weights, std::int64_t stride, const float* scales, std::int64_t row) {
+                         const float* weights, std::int64_t stride, std::int64_t row) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag()));
   std::int64_t column = 0;
   for (; column + kVectors * lanes <= tile.Kv; column += kVectors * lanes) {
-    sum_values<kRows, kVectors>(tile, parts, end, weights, stride, scales, row, column);
+    sum_values<kRows, kVectors>(tile, parts, end, weights, stride, row, column);
   }
   for (; column + lanes <= tile.Kv; column += lanes) {
-    sum_values<kRows, 1>(tile, parts, end, weights, stride, scales, row, column);
+    sum_values<kRows, 1>(tile, parts, end, weights, stride, row, column);
   }
   for (; column < tile.Kv; ++column) {
     for (int r = 0; r < kRows; ++r) {
@@ -141,13 +121,13 @@ HWY_INLINE void sum_rows(const AttentionTile& tile, std::span<const KeyValuePart
           sum += weights[(row + r) * stride + t] * part.values[i * tile.Kv + column];
         }
       }
-      *output_of(tile, row + r, column) = sum * scales[row + r];
+      *output_of(tile, row + r, column) = sum;
     }
   }
 }
 
-void Attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, float* scores) {
-  const std::int64_t end = tile.visible + tile.rows - 1;  // keys that the last row sees
+// `end`: keys that the last row sees.
+void Score(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end, float* scores) {
   std::int64_t t = 0;
   for (const KeyValuePart& part : parts) {
     const std::int64_t length = part.length < end - t ? part.length : end - t;
@@ -157,13 +137,13 @@ void Attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, floa
     }
     t += length;
   }
-  float scales[kMaxAttentionRows];
-  for (std::int64_t row = 0; row < tile.rows; ++row) {
-    scales[row] = exponentiate(scores + row * end, tile.visible + row, end);
-  }
+}
+
+void SumValues(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end,
+               const float* weights) {
   std::int64_t row = 0;
-  for (; row + 4 <= tile.rows; row += 4) sum_rows<4, 2>(tile, parts, end, scores, end, scales, row);
-  for (; row < tile.rows; ++row) sum_rows<1, 8>(tile, parts, end, scores, end, scales, row);
+  for (; row + 4 <= tile.rows; row += 4) sum_rows<4, 2>(tile, parts, end, weights, end, row);
+  for (; row < tile.rows; ++row) sum_rows<1, 8>(tile, parts, end, weights, end, row);
 }
 
 }  // namespace crope::ops::cpu::HWY_NAMESPACE
@@ -172,10 +152,47 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace crope::ops::cpu {
 
-HWY_EXPORT(Attend);
+HWY_EXPORT(Score);
+HWY_EXPORT(SumValues);
 
 void attend(const AttentionTile& tile, std::span<const KeyValuePart> parts, float* scores) {
-  HWY_DYNAMIC_DISPATCH(Attend)(tile, parts, scores);
+  const std::int64_t end = tile.visible + tile.rows - 1;
+  HWY_DYNAMIC_DISPATCH(Score)(tile, parts, end, scores);
+  attention_softmax({.rows = tile.rows,
+                     .columns = end,
+                     .stride = end,
+                     .first = tile.visible - 1,
+                     .scale = tile.scale,
+                     .scores = scores,
+                     .log_sums = nullptr});
+  HWY_DYNAMIC_DISPATCH(SumValues)(tile, parts, end, scores);
+}
+
+void cached_attention(const CachedAttention& call) {
+  std::int64_t longest = 0;
+  for (const QueryTile& tile : call.tiles) longest = std::max(longest, tile.visible + tile.count - 1);
+  const std::int64_t scores_floats = kMostTileRows * longest;
+  const Scratch scores(thread_count() * scores_floats);
+  const std::int64_t H = call.H, K = call.queries.columns / H, Kv = call.out.columns / H;
+  parallel_items(static_cast<std::int64_t>(call.tiles.size()) * H, [&](std::int64_t item, std::int64_t worker) {
+    const QueryTile& tile = call.tiles[static_cast<std::size_t>(item / H)];
+    const std::int64_t h = item % H;
+    thread_local std::vector<KeyValuePart> parts;  // kept: there is an item for every head of every layer
+    parts.clear();
+    for (const auto& [keys, values, room] : tile.parts)
+      parts.push_back({keys.row(h * room), values.row(h * room), keys.rows});
+    attend({.queries = call.queries.row(tile.row) + h * K,
+            .query_stride = call.queries.stride,
+            .rows = tile.count,
+            .visible = tile.visible,
+            .K = K,
+            .Kv = Kv,
+            .scale = call.scale,
+            .out = call.out.row(tile.row) + h * (Kv / 2),
+            .out_half = H * (Kv / 2),
+            .out_stride = call.out.stride},
+           parts, scores.data() + worker * scores_floats);
+  });
 }
 
 }  // namespace crope::ops::cpu

@@ -1,8 +1,10 @@
-// Attention of a few queries of one head over keys and values that stand in several pieces.
+// One item of cached_attention (kernels.h): a few queries of one head, over keys and values in several pieces.
 #pragma once
 
 #include <cstdint>
 #include <span>
+
+#include "crope/ops/kernels.h"
 
 namespace crope::ops::cpu {
 
@@ -16,7 +18,7 @@ struct KeyValuePart {
 struct AttentionTile {
   const float* queries;  // [rows, K], turned to their positions
   std::int64_t query_stride;
-  std::int64_t rows;     // at most kMaxAttentionRows
+  std::int64_t rows;     // at most kMostTileRows
   std::int64_t visible;  // keys that the first row sees; each further row sees one more
   std::int64_t K;
   std::int64_t Kv;
@@ -25,8 +27,6 @@ struct AttentionTile {
   std::int64_t out_half;
   std::int64_t out_stride;  // between rows
 };
-
-inline constexpr std::int64_t kMaxAttentionRows = 8;
 
 // `scores` is room for rows * (visible + rows - 1) floats.
 // REQUIRES: the parts have at least visible + rows - 1 keys together.

@@ -1,36 +1,12 @@
 // The inner loops of matrix products: operands laid out in panels, and products of panels.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
+#include "crope/ops/kernels.h"
+
 namespace crope::ops::cpu {
-
-inline constexpr int kMostTerms = 4;
-
-// first ± others[0] ± …, `count` matrices of one shape and stride. Entry (i, j) of each is data[i * stride + j], or
-// data[j * stride + i] when they are to be read transposed.
-struct MatrixSum {
-  struct Term {
-    const float* data = nullptr;
-    float sign = 1;
-    bool operator==(const Term&) const = default;
-  };
-  const float* first = nullptr;
-  std::array<Term, kMostTerms - 1> others{};
-  int count = 1;  // 1, 2 or 4
-  std::int64_t stride = 0;
-  bool transposed = false;
-  bool operator==(const MatrixSum&) const = default;
-};
-
-// Where a product goes: added, or written over what is there.
-struct ProductTarget {
-  float* data = nullptr;
-  float sign = 1;
-  bool add = false;
-};
 
 // Rows and columns of a result that are computed at a time, by the instruction set in use: the widths of panels.
 struct ProductTile {

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "crope/base/parallel.h"
+#include "crope/ops/cpu/kernels.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "crope/ops/cpu/rotary_heads.cc"
 #include <hwy/cache_control.h>
@@ -16,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace crope::ops::cpu::HWY_NAMESPACE {
 
 // Rows of a head lie far apart, which the machine does not fetch ahead by itself. REQUIRES: row t of T.
-HWY_INLINE HWY_ATTR void prefetch_row(const HeadHalves& x, std::int64_t t, std::int64_t T, std::int64_t P) {
+HWY_INLINE HWY_ATTR void prefetch_row(const ConstHeadHalves& x, std::int64_t t, std::int64_t T, std::int64_t P) {
   constexpr std::int64_t kRowsAhead = 4, kLine = 16;
   const std::int64_t at = std::min(t + kRowsAhead, T - 1) * x.stride;
   for (std::int64_t i = 0; i < P; i += kLine) {
@@ -39,16 +42,16 @@ void Head(const RotaryHead& call) {
     prefetch_row(call.x, t, call.T, P);
     const float *re = call.x.re + t * call.x.stride, *im = call.x.im + t * call.x.stride;
     float* out = call.out + t * 2 * P;
-    const bool normalised = call.gain != nullptr, turned = call.cos != nullptr;
+    const bool normalised = call.gain != nullptr, rotated = call.cos != nullptr;
     const float r = normalised ? scale_of(re, im, P, call.eps) : 1.0f;
-    const float *cos = turned ? call.cos + t * P : nullptr, *sin = turned ? call.sin + t * P : nullptr;
+    const float *cos = rotated ? call.cos + t * P : nullptr, *sin = rotated ? call.sin + t * P : nullptr;
     for_each_vector(P, [&](auto d, std::int64_t i) HWY_ATTR {
       auto x = hn::LoadU(d, re + i), y = hn::LoadU(d, im + i);
       if (normalised) {
         x = hn::Mul(hn::Mul(x, hn::Set(d, r)), hn::LoadU(d, call.gain + i));
         y = hn::Mul(hn::Mul(y, hn::Set(d, r)), hn::LoadU(d, call.gain + P + i));
       }
-      if (turned) {
+      if (rotated) {
         const auto c = hn::LoadU(d, cos + i), s = hn::LoadU(d, sin + i);
         hn::StoreU(hn::NegMulAdd(y, s, hn::Mul(x, c)), d, out + i);
         hn::StoreU(hn::MulAdd(x, s, hn::Mul(y, c)), d, out + P + i);
@@ -68,11 +71,11 @@ void HeadBackward(const RotaryHeadBackward& call) {
     const float *re = call.x.re + t * call.x.stride, *im = call.x.im + t * call.x.stride;
     const float* grad = call.grad + t * 2 * P;
     float *gx = call.gx.re + t * call.gx.stride, *gy = call.gx.im + t * call.gx.stride;
-    const bool turned = call.cos != nullptr;
+    const bool rotated = call.cos != nullptr;
     // The gradient before the turn, kept in gx until the sum over the row is known.
     for_each_vector(P, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto u = hn::LoadU(d, grad + i), v = hn::LoadU(d, grad + P + i);
-      if (turned) {
+      if (rotated) {
         const auto c = hn::LoadU(d, call.cos + t * P + i), s = hn::LoadU(d, call.sin + t * P + i);
         hn::StoreU(hn::MulAdd(v, s, hn::Mul(u, c)), d, gx + i);
         hn::StoreU(hn::NegMulAdd(u, s, hn::Mul(v, c)), d, gy + i);
@@ -101,7 +104,7 @@ void HeadBackward(const RotaryHeadBackward& call) {
   }
 }
 
-void RowProducts(std::int64_t T, std::int64_t P, const HeadHalves& x, const HeadHalves& y, float* products) {
+void RowProducts(std::int64_t T, std::int64_t P, const ConstHeadHalves& x, const ConstHeadHalves& y, float* products) {
   for (std::int64_t t = 0; t < T; ++t) {
     prefetch_row(x, t, T, P);
     prefetch_row(y, t, T, P);
@@ -129,7 +132,8 @@ void rotary_head(const RotaryHead& call) {
 void rotary_head_backward(const RotaryHeadBackward& call) {
   HWY_DYNAMIC_DISPATCH(HeadBackward)(call);
 }
-void head_row_products(std::int64_t T, std::int64_t P, const HeadHalves& x, const HeadHalves& y, float* products) {
+void head_row_products(std::int64_t T, std::int64_t P, const ConstHeadHalves& x, const ConstHeadHalves& y,
+                       float* products) {
   HWY_DYNAMIC_DISPATCH(RowProducts)(T, P, x, y, products);
 }
 
@@ -139,6 +143,35 @@ void head_to_halves(std::int64_t T, std::int64_t P, const float* head, const Hea
     std::memcpy(to.re + t * to.stride, head + t * 2 * P, bytes);
     std::memcpy(to.im + t * to.stride, head + t * 2 * P + P, bytes);
   }
+}
+
+void rotary_rows(const RotaryRows& call) {
+  constexpr std::int64_t kGrainRows = 8;
+  const std::int64_t H = call.H, P = call.q.columns / (2 * H), Pv = call.v.columns / (2 * H);
+  const auto turn = [&](const ConstMatrix& x, const ConstMatrix& gain, std::int64_t r, std::int64_t h, float* out) {
+    const std::int64_t position = call.places[static_cast<std::size_t>(r)].position;
+    const float* re = x.row(r) + h * P;
+    rotary_head({.T = 1,
+                 .P = P,
+                 .x = {re, re + H * P, x.stride},
+                 .gain = gain.data,
+                 .eps = call.eps,
+                 .cos = call.cos.row(position),
+                 .sin = call.sin.row(position),
+                 .out = out});
+  };
+  parallel_ranges(call.q.rows, kGrainRows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const CachePlace& place = call.places[static_cast<std::size_t>(r)];
+      for (std::int64_t h = 0; h < H; ++h) {
+        turn(call.q, call.q_gain, r, h, call.rotated.row(r) + h * 2 * P);
+        turn(call.k, call.k_gain, r, h, place.keys.row(h));
+        const float* re = call.v.row(r) + h * Pv;
+        std::copy_n(re, Pv, place.values.row(h));
+        std::copy_n(re + H * Pv, Pv, place.values.row(h) + Pv);
+      }
+    }
+  });
 }
 
 }  // namespace crope::ops::cpu

@@ -6,7 +6,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "crope/ops/cpu/skinny_product.cc"
 #include <hwy/foreach_target.h>
-// After foreach_target.h: Highway wants it so.
 #include <hwy/highway.h>
 
 #include "crope/ops/cpu/dot_block-inl.h"
@@ -119,26 +118,26 @@ void multiply_column(const float* x, const W* w, std::int64_t N, std::int64_t be
 }
 
 template <typename W>
-void multiply(const InputRows& x, const WeightRows& weight, std::int64_t begin, std::int64_t end, OutputRows y,
+void multiply(const ConstMatrix& x, const WeightMatrix& weight, std::int64_t begin, std::int64_t end, const Matrix& y,
               Output output) {
   const W* w = static_cast<const W*>(weight.data);
   const std::int64_t N = weight.N;
-  if (x.R == 1) return multiply_column(x.data, w, N, begin, end, y.data, output);
-  BlockProduct<W> product(x.R, N);
-  for (std::int64_t r = 0; r < x.R; ++r) product.add_column(x.data + r * x.stride);
+  if (x.rows == 1) return multiply_column(x.data, w, N, begin, end, y.data, output);
+  BlockProduct<W> product(x.rows, N);
+  for (std::int64_t r = 0; r < x.rows; ++r) product.add_column(x.row(r));
   for (std::int64_t m = begin; m < end; m += kBlockRows) {
     const std::int64_t count = std::min<std::int64_t>(kBlockRows, end - m);
     const W* rows[kBlockRows];
     for (std::int64_t i = 0; i < kBlockRows; ++i) rows[i] = w + (m + std::min(i, count - 1)) * N;
     product.multiply(rows, w + (m + kBlockRows) * N, w + (m + kBlockRows + 2) * N);
-    for (std::int64_t r = 0; r < x.R; ++r) {
-      for (std::int64_t i = 0; i < count; ++i) store(y.data + r * y.stride + m + i, product.sums(r)[i], output);
+    for (std::int64_t r = 0; r < x.rows; ++r) {
+      for (std::int64_t i = 0; i < count; ++i) store(y.row(r) + m + i, product.sums(r)[i], output);
     }
   }
 }
 
-void SkinnyProduct(const InputRows& x, const WeightRows& weight, std::int64_t begin, std::int64_t end, OutputRows y,
-                   Output output) {
+void SkinnyProduct(const ConstMatrix& x, const WeightMatrix& weight, std::int64_t begin, std::int64_t end,
+                   const Matrix& y, Output output) {
   if (weight.type == WeightType::fp32) {
     multiply<float>(x, weight, begin, end, y, output);
   } else {
@@ -148,23 +147,23 @@ void SkinnyProduct(const InputRows& x, const WeightRows& weight, std::int64_t be
 
 // Two rows of a and two of b are a block; each row of x is two columns.
 template <typename W>
-void complex_multiply(const InputRows& x, const WeightRows& a, const WeightRows& b, std::int64_t begin,
-                      std::int64_t end, OutputRows y, Output output) {
+void complex_multiply(const ConstMatrix& x, const WeightMatrix& a, const WeightMatrix& b, std::int64_t begin,
+                      std::int64_t end, const Matrix& y, Output output) {
   const std::int64_t N = a.N, M = a.M;
   const W *a_rows = static_cast<const W*>(a.data), *b_rows = static_cast<const W*>(b.data);
-  BlockProduct<W> product(2 * x.R, N);
-  for (std::int64_t r = 0; r < x.R; ++r) {
-    product.add_column(x.data + r * x.stride);
-    product.add_column(x.data + r * x.stride + N);
+  BlockProduct<W> product(2 * x.rows, N);
+  for (std::int64_t r = 0; r < x.rows; ++r) {
+    product.add_column(x.row(r));
+    product.add_column(x.row(r) + N);
   }
   for (std::int64_t m = begin; m < end; m += 2) {
     const std::int64_t last = std::min(m + 1, end - 1);
     const W* rows[kBlockRows] = {a_rows + m * N, a_rows + last * N, b_rows + m * N, b_rows + last * N};
     product.multiply(rows, a_rows + (m + 2) * N, b_rows + (m + 2) * N);
-    for (std::int64_t r = 0; r < x.R; ++r) {
+    for (std::int64_t r = 0; r < x.rows; ++r) {
       const float *re = product.sums(2 * r), *im = product.sums(2 * r + 1);
       for (std::int64_t i = 0; i <= last - m; ++i) {
-        float* out = y.data + r * y.stride + m + i;
+        float* out = y.row(r) + m + i;
         store(out, re[i] + im[2 + i], output);
         store(out + M, im[i] - re[2 + i], output);
       }
@@ -172,8 +171,8 @@ void complex_multiply(const InputRows& x, const WeightRows& a, const WeightRows&
   }
 }
 
-void SkinnyComplexProduct(const InputRows& x, const WeightRows& a, const WeightRows& b, std::int64_t begin,
-                          std::int64_t end, OutputRows y, Output output) {
+void SkinnyComplexProduct(const ConstMatrix& x, const WeightMatrix& a, const WeightMatrix& b, std::int64_t begin,
+                          std::int64_t end, const Matrix& y, Output output) {
   if (a.type == WeightType::fp32) {
     complex_multiply<float>(x, a, b, begin, end, y, output);
   } else {
@@ -190,13 +189,13 @@ namespace crope::ops::cpu {
 HWY_EXPORT(SkinnyProduct);
 HWY_EXPORT(SkinnyComplexProduct);
 
-void skinny_product(const InputRows& x, const WeightRows& weight, std::int64_t begin, std::int64_t end, OutputRows y,
-                    Output output) {
+void skinny_product(const ConstMatrix& x, const WeightMatrix& weight, std::int64_t begin, std::int64_t end,
+                    const Matrix& y, Output output) {
   HWY_DYNAMIC_DISPATCH(SkinnyProduct)(x, weight, begin, end, y, output);
 }
 
-void skinny_complex_product(const InputRows& x, const WeightRows& a, const WeightRows& b, std::int64_t begin,
-                            std::int64_t end, OutputRows y, Output output) {
+void skinny_complex_product(const ConstMatrix& x, const WeightMatrix& a, const WeightMatrix& b, std::int64_t begin,
+                            std::int64_t end, const Matrix& y, Output output) {
   HWY_DYNAMIC_DISPATCH(SkinnyComplexProduct)(x, a, b, begin, end, y, output);
 }
 

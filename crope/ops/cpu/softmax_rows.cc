@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "crope/base/parallel.h"
+#include "crope/ops/cpu/kernels.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "crope/ops/cpu/softmax_rows.cc"
 #include <hwy/foreach_target.h>
@@ -37,7 +40,8 @@ HWY_INLINE HWY_ATTR V exp_nonpositive(D d, V x) {
   return hn::IfThenElseZero(hn::Ge(x, lowest), hn::Exp(d, hn::Max(x, lowest)));
 }
 
-// A NaN among the logits must reach the loss: comparisons lose it, so it is carried over.
+// One row of cross_entropy_rows. A NaN among the logits must reach the loss: comparisons lose it, so it is carried
+// over.
 double CrossEntropyRow(float* logits, std::int64_t V, std::int64_t target, float share) {
   const float most = row_max(logits, V);
   const float target_logit = logits[target];
@@ -81,7 +85,7 @@ void Softmax(const AttentionSoftmax& call) {
     for_each_vector(seen, [&](auto d, std::int64_t i)
                               HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, inverse)), d, x + i); });
     std::fill(x + seen, x + call.columns, 0.0f);
-    call.log_sums[row] = most * call.scale + std::log(total);
+    if (call.log_sums != nullptr) call.log_sums[row] = most * call.scale + std::log(total);
   }
 }
 
@@ -113,8 +117,14 @@ HWY_EXPORT(CrossEntropyRow);
 HWY_EXPORT(Softmax);
 HWY_EXPORT(SoftmaxBackward);
 
-double cross_entropy_row(float* logits, std::int64_t V, std::int64_t target, float share) {
-  return HWY_DYNAMIC_DISPATCH(CrossEntropyRow)(logits, V, target, share);
+void cross_entropy_rows(const CrossEntropyRows& call) {
+  const std::int64_t V = call.logits.columns;
+  parallel_rows(call.logits.rows, V, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      call.losses.data[r] =
+          HWY_DYNAMIC_DISPATCH(CrossEntropyRow)(call.logits.row(r), V, call.targets.data[r], call.share);
+    }
+  });
 }
 void attention_softmax(const AttentionSoftmax& call) {
   HWY_DYNAMIC_DISPATCH(Softmax)(call);

@@ -1,19 +1,15 @@
-// Softmax of rows: of logits for the loss, and of attention scores, forward and backward.
+// Softmax of attention scores, forward and backward. That of logits, for the loss, is cross_entropy_rows (kernels.h).
 #pragma once
 
 #include <cstdint>
 
 namespace crope::ops::cpu {
 
-// A row of logits becomes the gradient of its loss, share (softmax - onehot(target)); returns the loss,
-// log(sum(exp(logits))) - logits[target]. With share 0 the logits are left as they are.
-double cross_entropy_row(float* logits, std::int64_t V, std::int64_t target, float share);
-
 // Row i of a block of scores [rows, stride] sees its first (first + i + 1) columns, at most `columns`: they become
-// softmax(scale score), the rest zero up to `columns`. log_sums[i] gets log(sum(exp(scale score))).
+// softmax(scale score), the rest zero up to `columns`. log_sums[i] gets log(sum(exp(scale score))), unless it is null.
 struct AttentionSoftmax {
   std::int64_t rows, columns, stride;
-  std::int64_t first;  // columns - 1 and more: every row sees all
+  std::int64_t first;  // row 0 sees columns [0, first]
   float scale;
   float* scores;
   float* log_sums;

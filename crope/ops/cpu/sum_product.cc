@@ -67,7 +67,8 @@ SumProductRun::SumProductRun(std::int64_t m, std::int64_t n, std::int64_t target
 }
 
 void SumProductRun::plan_stages(std::span<const SumProduct> products, std::int64_t column, std::int64_t columns) {
-  const auto alike = [&](auto operand) {
+  // How many products at the front of the list have the same operand.
+  const auto sharing = [&](auto operand) {
     std::size_t count = 1;
     while (count < products.size() && products[count].k == products[0].k &&
            products[count].*operand == products[0].*operand) {
@@ -78,13 +79,13 @@ void SumProductRun::plan_stages(std::span<const SumProduct> products, std::int64
   while (!products.empty()) {
     const std::int64_t k = products[0].k, step = even_piece(k, kMostStageTerms);
     const auto room = static_cast<std::size_t>(std::max<std::int64_t>(1, kMostStageFloats / (step * columns)));
-    const std::size_t same_a = std::min(alike(&SumProduct::a), room), same_b = alike(&SumProduct::b);
-    const std::size_t count = std::max(same_a, same_b), together = same_a >= same_b ? count : 1;
+    const std::size_t sharing_a = std::min(sharing(&SumProduct::a), room), sharing_b = sharing(&SumProduct::b);
+    const std::size_t count = std::max(sharing_a, sharing_b), stage_products = sharing_a >= sharing_b ? count : 1;
     for (std::int64_t term = 0; term < k; term += step) {
-      for (std::size_t i = 0; i < count; i += together) {
+      for (std::size_t i = 0; i < count; i += stage_products) {
         if (i == 0) last_reader_.emplace_back();
         last_reader_.back() = stages_.size();
-        stages_.push_back({.products = products.subspan(i, together),
+        stages_.push_back({.products = products.subspan(i, stage_products),
                            .column = column,
                            .columns = columns,
                            .term = term,

@@ -5,7 +5,6 @@
 // registers to all of their places, so that a scheme saves multiplications and adds no pass over memory.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -14,14 +13,6 @@
 #include "crope/ops/cpu/product_kernel.h"
 
 namespace crope::ops::cpu {
-
-// Every target[m, n] <- sign a[m, k] b[k, n], plus itself where it is to be added to.
-struct SumProduct {
-  std::int64_t k = 0;
-  MatrixSum a, b;
-  std::array<ProductTarget, kMostTerms> targets{};
-  int target_count = 1;
-};
 
 // What of the results is wanted. Above the diagonal of a lower triangle anything may stand afterwards.
 enum class ResultPart { whole, lower };

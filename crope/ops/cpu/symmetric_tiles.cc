@@ -42,15 +42,15 @@ HWY_INLINE HWY_ATTR void load_mirrored(const Tile& t, const float* x, TileBuffer
 
 // Copies the tile of x to its mirror image, with a sign. On the diagonal the strictly lower part decides.
 HWY_INLINE HWY_ATTR void mirror(const Tile& t, float* x, float sign) {
-  TileBuffer turned;
+  TileBuffer transposed;
   for (std::int64_t i = 0; i < t.height; ++i) {
     const float* from = x + (t.row + i) * t.n + t.column;
-    for (std::int64_t j = 0; j < t.width; ++j) turned.at[j][i] = from[j] * sign;
+    for (std::int64_t j = 0; j < t.width; ++j) transposed.at[j][i] = from[j] * sign;
   }
   for (std::int64_t j = 0; j < t.width; ++j) {
     float* to = x + (t.column + j) * t.n + t.row;
     const std::int64_t first = t.row == t.column ? j + 1 : 0;
-    for (std::int64_t i = first; i < t.height; ++i) to[i] = turned.at[j][i];
+    for (std::int64_t i = first; i < t.height; ++i) to[i] = transposed.at[j][i];
   }
 }
 
@@ -72,14 +72,14 @@ void Symmetric(std::int64_t n, float* g, const float* s, float c0, float c1, flo
 
 void Gram(std::int64_t n, const HermitianGram& call) {
   for_each_lower_tile(n, [&](const Tile& t) HWY_ATTR {
-    TileBuffer turned;
-    load_mirrored(t, call.q, turned);
+    TileBuffer transposed;
+    load_mirrored(t, call.q, transposed);
     for (std::int64_t i = 0; i < t.height; ++i) {
       const std::int64_t at = (t.row + i) * n + t.column;
       for_each_vector(t.width, [&](auto d, std::int64_t j) HWY_ATTR {
-        const auto q = hn::LoadU(d, call.q + at + j), q_turned = hn::LoadU(d, turned.at[i] + j);
-        hn::StoreU(hn::Add(hn::LoadU(d, call.g + at + j), hn::Add(q, q_turned)), d, call.re + at + j);
-        hn::StoreU(hn::Sub(q, q_turned), d, call.im + at + j);
+        const auto q = hn::LoadU(d, call.q + at + j), q_transposed = hn::LoadU(d, transposed.at[i] + j);
+        hn::StoreU(hn::Add(hn::LoadU(d, call.g + at + j), hn::Add(q, q_transposed)), d, call.re + at + j);
+        hn::StoreU(hn::Sub(q, q_transposed), d, call.im + at + j);
       });
     }
     mirror(t, call.re, 1.0f);
@@ -89,17 +89,17 @@ void Gram(std::int64_t n, const HermitianGram& call) {
 
 void Polynomial(std::int64_t n, const HermitianPolynomial& call) {
   for_each_lower_tile(n, [&](const Tile& t) HWY_ATTR {
-    TileBuffer turned;
-    load_mirrored(t, call.q, turned);
+    TileBuffer transposed;
+    load_mirrored(t, call.q, transposed);
     for (std::int64_t i = 0; i < t.height; ++i) {
       const std::int64_t at = (t.row + i) * n + t.column;
       float *re = call.re + at, *im = call.im + at;
       for_each_vector(t.width, [&](auto d, std::int64_t j) HWY_ATTR {
         const auto c1 = hn::Set(d, call.c1), c2 = hn::Set(d, call.c2);
-        const auto q = hn::LoadU(d, call.q + at + j), q_turned = hn::LoadU(d, turned.at[i] + j);
-        const auto square = hn::Sub(hn::Sub(hn::LoadU(d, call.g + at + j), q), q_turned);
+        const auto q = hn::LoadU(d, call.q + at + j), q_transposed = hn::LoadU(d, transposed.at[i] + j);
+        const auto square = hn::Sub(hn::Sub(hn::LoadU(d, call.g + at + j), q), q_transposed);
         hn::StoreU(hn::MulAdd(hn::LoadU(d, re + j), c1, hn::Mul(square, c2)), d, re + j);
-        hn::StoreU(hn::MulAdd(hn::LoadU(d, im + j), c1, hn::Mul(hn::Sub(q, q_turned), c2)), d, im + j);
+        hn::StoreU(hn::MulAdd(hn::LoadU(d, im + j), c1, hn::Mul(hn::Sub(q, q_transposed), c2)), d, im + j);
       });
       if (t.row == t.column) re[i] += call.c0;
     }

@@ -28,7 +28,8 @@ void check_dense(const ProductCase& c, const void* weights, const std::vector<fl
     std::vector<float> y(static_cast<std::size_t>(c.R * y_stride), 0.5f);
     const std::int64_t half = c.M / 2;  // in two ranges, as two threads would
     for (const auto& [begin, end] : {std::pair(std::int64_t{0}, half), std::pair(half, c.M)}) {
-      skinny_product({x.data(), x_stride, c.R}, {weights, type, c.M, c.N}, begin, end, {y.data(), y_stride}, output);
+      skinny_product({x.data(), c.R, c.N, x_stride}, {weights, type, c.M, c.N}, begin, end,
+                     {y.data(), c.R, c.M, y_stride}, output);
     }
     for (std::int64_t r = 0; r < c.R; ++r) {
       for (std::int64_t m = 0; m < y_stride; ++m) {
@@ -52,8 +53,8 @@ void check_complex(const ProductCase& c, const void* a, const void* b, const std
     std::vector<float> y(static_cast<std::size_t>(c.R * y_stride), 0.5f);
     const std::int64_t half = c.M / 2;
     for (const auto& [begin, end] : {std::pair(std::int64_t{0}, half), std::pair(half, c.M)}) {
-      skinny_complex_product({x.data(), x_stride, c.R}, {a, type, c.M, c.N}, {b, type, c.M, c.N}, begin, end,
-                             {y.data(), y_stride}, output);
+      skinny_complex_product({x.data(), c.R, 2 * c.N, x_stride}, {a, type, c.M, c.N}, {b, type, c.M, c.N}, begin, end,
+                             {y.data(), c.R, 2 * c.M, y_stride}, output);
     }
     for (std::int64_t r = 0; r < c.R; ++r) {
       for (std::int64_t m = 0; m < c.M; ++m) {
@@ -95,26 +96,26 @@ TEST(SkinnyProduct, ComplexOverOddSizes) {
   });
 }
 
-// Bit for bit: a sequence gets the same numbers alone and in company.
+// Bit for bit: a sequence gets the same numbers by itself and in a batch.
 TEST(SkinnyProduct, ARowDoesNotDependOnTheOthers) {
   on_every_instruction_set([] {
     const std::int64_t M = 26, N = 77, R = 9;
     const std::vector<float> x = draw_floats("x", R * 2 * N), a = draw_floats("a", M * N), b = draw_floats("b", M * N);
+    const WeightMatrix a_view{a.data(), WeightType::fp32, M, N}, b_view{b.data(), WeightType::fp32, M, N};
+    const ConstMatrix x_dense{x.data(), R, N, N}, x_pair{x.data(), R, 2 * N, 2 * N};
     std::vector<float> dense(static_cast<std::size_t>(R * M)), pair(static_cast<std::size_t>(R * 2 * M));
-    skinny_product({x.data(), N, R}, {a.data(), WeightType::fp32, M, N}, 0, M, {dense.data(), M}, Output::overwrite);
-    skinny_complex_product({x.data(), 2 * N, R}, {a.data(), WeightType::fp32, M, N}, {b.data(), WeightType::fp32, M, N},
-                           0, M, {pair.data(), 2 * M}, Output::overwrite);
+    skinny_product(x_dense, a_view, 0, M, {dense.data(), R, M, M}, Output::overwrite);
+    skinny_complex_product(x_pair, a_view, b_view, 0, M, {pair.data(), R, 2 * M, 2 * M}, Output::overwrite);
     for (std::int64_t r = 0; r < R; ++r) {
-      std::vector<float> alone(static_cast<std::size_t>(2 * M));
-      skinny_product({x.data() + r * N, N, 1}, {a.data(), WeightType::fp32, M, N}, 0, M, {alone.data(), M},
-                     Output::overwrite);
+      std::vector<float> single(static_cast<std::size_t>(2 * M));
+      const Matrix y{single.data(), 1, 2 * M, 2 * M};
+      skinny_product(x_dense.from_row(r, 1), a_view, 0, M, y, Output::overwrite);
       for (std::int64_t m = 0; m < M; ++m) {
-        EXPECT_EQ(alone[static_cast<std::size_t>(m)], dense[static_cast<std::size_t>(r * M + m)]);
+        EXPECT_EQ(single[static_cast<std::size_t>(m)], dense[static_cast<std::size_t>(r * M + m)]);
       }
-      skinny_complex_product({x.data() + r * 2 * N, 2 * N, 1}, {a.data(), WeightType::fp32, M, N},
-                             {b.data(), WeightType::fp32, M, N}, 0, M, {alone.data(), 2 * M}, Output::overwrite);
+      skinny_complex_product(x_pair.from_row(r, 1), a_view, b_view, 0, M, y, Output::overwrite);
       for (std::int64_t m = 0; m < 2 * M; ++m) {
-        EXPECT_EQ(alone[static_cast<std::size_t>(m)], pair[static_cast<std::size_t>(r * 2 * M + m)]);
+        EXPECT_EQ(single[static_cast<std::size_t>(m)], pair[static_cast<std::size_t>(r * 2 * M + m)]);
       }
     }
   });

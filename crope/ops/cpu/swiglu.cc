@@ -1,7 +1,8 @@
-#include "crope/ops/cpu/swiglu_rows.h"
+#include "crope/base/parallel.h"
+#include "crope/ops/cpu/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "crope/ops/cpu/swiglu_rows.cc"
+#define HWY_TARGET_INCLUDE "crope/ops/cpu/swiglu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -20,24 +21,22 @@ HWY_INLINE HWY_ATTR V sigmoid(D d, V x) {
   return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(clamped))));
 }
 
-void Forward(const SwigluRows& call, std::int64_t begin, std::int64_t end) {
+void Forward(const Swiglu& call, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
-    const float *gate = call.gate + row * call.gate_stride, *up = call.up + row * call.up_stride;
-    float* y = call.y + row * call.N;
-    for_each_vector(call.N, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float *gate = call.gate.row(row), *up = call.up.row(row);
+    float* y = call.y.row(row);
+    for_each_vector(call.gate.columns, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto x = hn::LoadU(d, gate + i);
       hn::StoreU(hn::Mul(hn::Mul(x, sigmoid(d, x)), hn::LoadU(d, up + i)), d, y + i);
     });
   }
 }
 
-void Backward(const SwigluRowsBackward& call, std::int64_t begin, std::int64_t end) {
+void Backward(const SwigluBackward& call, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
-    const float *gate = call.gate + row * call.gate_stride, *up = call.up + row * call.up_stride;
-    const float* g = call.g + row * call.N;
-    float *grad_gate = call.grad_gate + row * call.grad_gate_stride,
-          *grad_up = call.grad_up + row * call.grad_up_stride;
-    for_each_vector(call.N, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float *gate = call.gate.row(row), *up = call.up.row(row), *g = call.grad_y.row(row);
+    float *grad_gate = call.grad_gate.row(row), *grad_up = call.grad_up.row(row);
+    for_each_vector(call.gate.columns, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto x = hn::LoadU(d, gate + i), grad = hn::LoadU(d, g + i);
       const auto s = sigmoid(d, x);
       const auto silu = hn::Mul(x, s);
@@ -58,11 +57,16 @@ namespace crope::ops::cpu {
 HWY_EXPORT(Forward);
 HWY_EXPORT(Backward);
 
-void swiglu_rows(const SwigluRows& call, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(Forward)(call, begin, end);
+void swiglu(const Swiglu& call) {
+  parallel_rows(call.gate.rows, 3 * call.gate.columns, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(Forward)(call, begin, end);
+  });
 }
-void swiglu_rows_backward(const SwigluRowsBackward& call, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(Backward)(call, begin, end);
+
+void swiglu_backward(const SwigluBackward& call) {
+  parallel_rows(call.gate.rows, 5 * call.gate.columns, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(Backward)(call, begin, end);
+  });
 }
 
 }  // namespace crope::ops::cpu

@@ -1,4 +1,4 @@
-// Every operation that has a fused kernel, in fp32 on each instruction set of this machine, against its twin in fp64:
+// Every operation that has a kernel, in fp32 on each instruction set of this machine, against its twin in fp64:
 // values and gradients, sizes that do not fill vectors, tiles or blocks.
 #include "crope/ops/attention.h"
 #include "crope/ops/block_linear.h"
@@ -117,7 +117,7 @@ TEST_P(FusedKernels, Swiglu) {
 TEST_P(FusedKernels, Linear) {
   const auto op = [](const TensorList& x) { return ops::linear(x[0], std::vector<Tensor>{x[1], x[2]}); };
   const auto twin = [](const TensorList& x) {
-    return TensorList{at::matmul(x[0], x[1].t()), at::matmul(x[0], x[2].t())};
+    return TensorList{reference::linear(x[0], x[1]), reference::linear(x[0], x[2])};
   };
   check(op, twin, {narrow_random({2, 5, 7}), narrow_random({3, 7}), narrow_random({11, 7})});
 }
@@ -129,7 +129,7 @@ TEST_P(FusedKernels, LinearThenSwiglu) {
     return TensorList{swiglu(gate_up[0], gate_up[1])};
   };
   const auto twin = [](const TensorList& x) {
-    return TensorList{reference::swiglu(at::matmul(x[0], x[1].t()), at::matmul(x[0], x[2].t()))};
+    return TensorList{reference::swiglu(reference::linear(x[0], x[1]), reference::linear(x[0], x[2]))};
   };
   check(op, twin, {narrow_random({2, 5, 7}), narrow_random({19, 7}), narrow_random({19, 7})});
 }
@@ -168,12 +168,8 @@ TEST_P(FusedKernels, RotaryAttention) {
     };
     const auto twin = [&](const TensorList& x) {
       const auto [q_gain, k_gain] = gains(x);
-      const auto head = [&](const Tensor& flat, const Tensor& gain) {
-        const Tensor heads = split_heads(flat, c.H);
-        return reference::rope(gain.defined() ? reference::rms_norm(heads, gain, kEps) : heads, at::arange(c.T), 5000);
-      };
-      return TensorList{merge_heads(reference::attention(head(x[0], q_gain), head(x[1], k_gain), split_heads(x[2], c.H),
-                                                         {.scale = options.scale}))};
+      return TensorList{
+          reference::rotary_attention(x[0], x[1], x[2], q_gain, k_gain, at::arange(c.T), 5000, options)};
     };
     TensorList inputs = {narrow_random({c.B, c.T, c.H * c.K}), narrow_random({c.B, c.T, c.H * c.K}),
                          narrow_random({c.B, c.T, c.H * c.Kv})};
@@ -216,11 +212,11 @@ TEST_P(FusedKernels, TiedEmbedding) {
     const TiedEmbedding result = tied_embedding(x[0], ids);
     return TensorList{result.rows, result.weight * result.weight};
   };
-  const auto twin = [&](const TensorList& x) { return TensorList{at::embedding(x[0], ids), x[0] * x[0]}; };
+  const auto twin = [&](const TensorList& x) { return TensorList{reference::embedding(x[0], ids), x[0] * x[0]}; };
   for (const int64_t D : {1, 70, 600}) check(op, twin, {narrow_random({9, D})});
   // Either use may be the only one.
   check([&](const TensorList& x) { return TensorList{tied_embedding(x[0], ids).rows}; },
-        [&](const TensorList& x) { return TensorList{at::embedding(x[0], ids)}; }, {narrow_random({9, 5})});
+        [&](const TensorList& x) { return TensorList{reference::embedding(x[0], ids)}; }, {narrow_random({9, 5})});
   check([&](const TensorList& x) { return TensorList{tied_embedding(x[0], ids).weight.sin()}; },
         [&](const TensorList& x) { return TensorList{x[0].sin()}; }, {narrow_random({9, 5})});
 }
@@ -240,7 +236,7 @@ TEST_P(FusedKernels, NewtonSchulz) {
   for (const auto& [R, C] :
        std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {1, 9}, {7, 3}, {16, 40}, {130, 70}, {70, 300}}) {
     const Tensor x = narrow_random({R, C});
-    test::expect_close(newton_schulz(x), newton_schulz(x.to(torch::kFloat64)), 2e-5, std::to_string(R));
+    test::expect_close(newton_schulz(x), reference::newton_schulz(x.to(torch::kFloat64)), 2e-5, std::to_string(R));
     const ComplexWeight pair{narrow_random({R, C}), narrow_random({R, C})};
     const ComplexWeight got = newton_schulz(pair);
     const ComplexWeight exact = reference::newton_schulz({pair.a.to(torch::kFloat64), pair.b.to(torch::kFloat64)});
