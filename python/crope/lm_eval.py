@@ -72,7 +72,10 @@ class CRopeLM(TemplateLM):  # type: ignore[misc]
 
     def _post(self, bodies: list[dict[str, Any]], sizes: list[int], description: str, quiet: bool) -> Iterator[Any]:
         """Answers to /v1/completions in the order of the requests. sizes: prompts of each."""
-        with ThreadPoolExecutor(self.concurrency) as pool, tqdm(total=sum(sizes), desc=description, disable=quiet) as bar:
+        with (
+            ThreadPoolExecutor(self.concurrency) as pool,
+            tqdm(total=sum(sizes), desc=description, disable=quiet) as bar,
+        ):
             for answer, size in zip(pool.map(lambda body: self.server.post("/v1/completions", body), bodies), sizes):
                 bar.update(size)
                 yield answer
@@ -86,7 +89,9 @@ class CRopeLM(TemplateLM):  # type: ignore[misc]
             lengths.append(min(len(continuation), len(prompts[-1]) - 1))
         # Neighbours share their context, which the server computes once.
         batches = [prompts[i : i + self.batch_size] for i in range(0, len(prompts), self.batch_size)]
-        bodies = [{"prompt": batch, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0} for batch in batches]
+        bodies = [
+            {"prompt": batch, "max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0} for batch in batches
+        ]
         results: list[tuple[float, bool]] = []
         for answer in self._post(bodies, [len(batch) for batch in batches], "crope: log-likelihoods", disable_tqdm):
             for choice in sorted(answer["choices"], key=lambda choice: int(choice["index"])):
