@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from .block_linear import BlockLinear
 from .config import VARIANTS, ModelConfig
 from .layers import CRopeAttention, rotary
-from .metrics import metrics
+from .run_metrics import metrics
 from .model import Transformer, load
 from .muon import Muon, newton_schulz, newton_schulz_pairs, param_groups
 from .surgery import replace_attention

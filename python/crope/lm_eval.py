@@ -25,6 +25,7 @@ from .model import read_config
 from .server import Server
 
 MAX_GENERATED_TOKENS = 256
+PROMPTS_PER_REQUEST = 16  # where lm_eval's default, 1, or "auto" is given
 MOST_STOPS = 4  # of the API; texts are cut at the others here
 
 Tokens = list[int]
@@ -41,7 +42,7 @@ class CRopeLM(TemplateLM):  # type: ignore[misc]
         program: str | None = None,
         weights: str = "fp32",
         max_length: int | None = None,
-        batch_size: int | str | None = 16,
+        batch_size: int | str | None = None,
         concurrency: int = 4,
         threads: int = 0,
         **_: Any,  # lm_eval also passes device and max_batch_size
@@ -50,7 +51,8 @@ class CRopeLM(TemplateLM):  # type: ignore[misc]
         self.path = path
         self.tokenizer = load_tokenizer(path)
         self.max_length = int(max_length or read_config(path).max_seq_len)
-        self.batch_size = int(batch_size) if str(batch_size).isdigit() and int(str(batch_size)) > 0 else 16
+        given = str(batch_size)
+        self.batch_size = int(given) if given.isdigit() and int(given) > 1 else PROMPTS_PER_REQUEST
         self.concurrency = int(concurrency)
         self.server = Server(path, "--weights", weights, "--threads", str(threads), program=program)
         atexit.register(self.server.close)
@@ -106,7 +108,7 @@ class CRopeLM(TemplateLM):  # type: ignore[misc]
 
     def loglikelihood_rolling(self, requests: list[Any], disable_tqdm: bool = False) -> list[float]:
         windows: list[tuple[Any, Tokens, Tokens]] = []
-        counts = []
+        counts: list[int] = []
         for (text,) in (request.args for request in requests):
             rolling = get_rolling_token_windows(
                 token_list=self.tok_encode(text),

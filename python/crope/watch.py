@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .metrics import MetricsFollower
+from .run_metrics import MetricsFollower
 
 Send = Callable[[int, dict[str, float]], None]
 Tool = tuple[Send, Callable[[], None]]  # send numbers of a step, close

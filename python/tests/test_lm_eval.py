@@ -111,7 +111,8 @@ def test_the_command_line(run: Path, tasks: Any, benchmarks: Path, tmp_path: Pat
     local_task_manager(benchmarks, tree)
     yaml = tree / "tasks" / "hellaswag" / "hellaswag.yaml"
     yaml.write_text(yaml.read_text().replace("task: hellaswag\n", "task: hellaswag_local\n"))
-    run_python("-m", "crope.lm_eval", "--model", "crope", "--model_args", f"path={run}", "--tasks", "hellaswag_local",
-               "--include_path", tree / "tasks" / "hellaswag", "--limit", 20, "--output_path", tmp_path / "out")  # fmt: skip
+    flags = ["--tasks", "hellaswag_local", "--include_path", tree / "tasks" / "hellaswag", "--limit", 20]
+    model = ["--model", "crope", "--model_args", f"path={run}"]
+    run_python("-m", "crope.lm_eval", *model, *flags, "--output_path", tmp_path / "out")
     (file,) = (tmp_path / "out").rglob("results_*.json")
     assert metrics(json.loads(file.read_text())["results"]["hellaswag_local"]) == metrics(expected)

@@ -5,9 +5,11 @@ import math
 import os
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ import torch
 from conftest import run_python
 
 import crope
-from crope.metrics import MetricsFollower
+from crope.run_metrics import MetricsFollower
 
 
 def test_arrays_of_a_run(run: Path) -> None:
@@ -31,8 +33,8 @@ def test_arrays_of_a_run(run: Path) -> None:
 
 
 def test_damaged_lines_and_numbers_that_are_not_finite(tmp_path: Path) -> None:
-    text = '{"step": 1, "loss": 2.5}\n{"step": 2, "lo\n[]\n{"loss": 3}\n{"step": 3, "loss": null}\n{"step": 4, "loss": NaN}\n'
-    (tmp_path / "metrics.jsonl").write_text(text)
+    lines = ['{"step": 1, "loss": 2.5}', '{"step": 2, "lo', "[]", '{"loss": 3}', '{"step": 3, "loss": null}']
+    (tmp_path / "metrics.jsonl").write_text("\n".join([*lines, '{"step": 4, "loss": NaN}']))
     step, loss = crope.metrics(tmp_path)["loss"]
     assert step.tolist() == [1, 3, 4]
     assert loss[0] == 2.5 and math.isnan(loss[1]) and math.isnan(loss[2])
@@ -75,22 +77,34 @@ def test_tensorboard(run: Path, tmp_path: Path) -> None:
     assert values == pytest.approx(crope.metrics(run)["val_loss"].value.tolist())
 
 
+def wandb_records(data: bytes) -> Iterator[bytes]:
+    """Records of a .wandb file: a header of 7 bytes, then LevelDB's log in blocks of 32 KiB."""
+    offset, parts = 7, []
+    while offset + 7 <= len(data):
+        if 32768 - offset % 32768 < 7:  # no room for a record's header: padding
+            offset += 32768 - offset % 32768
+            continue
+        _, length, kind = struct.unpack_from("<IHB", data, offset)
+        parts.append(data[offset + 7 : offset + 7 + length])
+        offset += 7 + length
+        if kind in (1, 4):  # a whole record, or the last part of one
+            yield b"".join(parts)
+            parts = []
+
+
 def test_wandb_offline(run: Path, tmp_path: Path) -> None:
     watch(run, "--to", "wandb", "--offline", "--dir", tmp_path, WANDB_SILENT="true", HOME=str(tmp_path))
     (file,) = tmp_path.rglob("*.wandb")
     assert file.stat().st_size > 1000
     from wandb.proto import wandb_internal_pb2
-    from wandb.sdk.internal.datastore import DataStore
 
-    store, steps = DataStore(), []
-    store.open_for_scan(str(file))
-    while (data := store.scan_data()) is not None:
+    steps = []
+    for data in wandb_records(file.read_bytes()):
         record = wandb_internal_pb2.Record()
         record.ParseFromString(data)
-        if record.WhichOneof("record_type") == "history":
-            keys = {item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in record.history.item}
-            if "loss" in keys:
-                steps.append(keys["_step"])
+        keys = {item.key or ".".join(item.nested_key): json.loads(item.value_json) for item in record.history.item}
+        if "loss" in keys:
+            steps.append(keys["_step"])
     assert steps == list(range(1, 21))
 
 
