@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 from .block_linear import BlockLinear
 from .config import VARIANTS, ModelConfig
 from .layers import CRopeAttention, rotary
-from .run_metrics import metrics
 from .model import Transformer, load
 from .muon import Muon, newton_schulz, newton_schulz_pairs, param_groups
+from .run_metrics import metrics
 from .surgery import replace_attention
 
 if TYPE_CHECKING:

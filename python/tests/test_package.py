@@ -13,9 +13,23 @@ from conftest import GOLDENS, PACKAGE, ROOT, run_crope, run_python
 import crope
 
 NAMES = {
-    "VARIANTS", "BlockLinear", "CRopeAttention", "CRopeConfig", "CRopeForCausalLM", "ModelConfig", "Muon", "Transformer",
-    "load", "load_tokenizer", "metrics", "newton_schulz", "newton_schulz_pairs", "param_groups", "replace_attention", "rotary",
-}  # fmt: skip
+    "VARIANTS",
+    "BlockLinear",
+    "CRopeAttention",
+    "CRopeConfig",
+    "CRopeForCausalLM",
+    "ModelConfig",
+    "Muon",
+    "Transformer",
+    "load",
+    "load_tokenizer",
+    "metrics",
+    "newton_schulz",
+    "newton_schulz_pairs",
+    "param_groups",
+    "replace_attention",
+    "rotary",
+}
 
 
 def test_public_names() -> None:
