@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build everything test test-parity test-all test-asan test-tsan quickstart results bench format check-format install clean
+.PHONY: help setup build everything test test-parity test-python test-all test-asan test-tsan quickstart results bench format check-format install clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -21,9 +21,14 @@ everything: build
 test: everything  ## build and run the tests
 	@ctest --preset release -LE slow
 
-test-parity: everything  ## compare with transformers and torch.optim, in an environment of their own
+test-parity: everything  ## compare with transformers, lm_eval and torch.optim, in an environment of their own; then test-python
 	@scripts/setup.sh parity
 	@OMP_WAIT_POLICY=passive $(or $(CROPE_DEPS),.deps)/parity/bin/python -m pytest -q tests/parity
+	@$(MAKE) --no-print-directory test-python
+
+test-python: build  ## the tests of the Python package: goldens, transformers, lm_eval, two processes, style and types
+	@scripts/setup.sh parity
+	@cd python && OMP_WAIT_POLICY=passive $(abspath $(or $(CROPE_DEPS),.deps))/parity/bin/python -m pytest -q
 
 test-all: everything test-parity  ## all tests, also the slow ones
 	@ctest --preset release

@@ -11,6 +11,7 @@
 #include "crope/base/threads.h"
 #include "crope/interop/gguf_export.h"
 #include "crope/interop/hf_export.h"
+#include "crope/interop/hf_native_export.h"
 
 namespace crope::cli {
 namespace {
@@ -37,10 +38,11 @@ Value export_type(const std::string& name, const std::vector<std::pair<std::stri
 
 interop::ExportReport run_export(const ExportFlags& flags, Log& log) {
   using formats::GgmlType;
-  if (flags.format == "hf") {
+  if (flags.format == "hf" || flags.format == "hf-native") {
     const auto type = export_type<torch::ScalarType>(
         flags.type, {{"f32", torch::kFloat32}, {"bf16", torch::kBFloat16}, {"f16", torch::kFloat16}});
-    return interop::export_hf(flags.dir, flags.out, type, log);
+    return flags.format == "hf" ? interop::export_hf(flags.dir, flags.out, type, log)
+                                : interop::export_hf_native(flags.dir, flags.out, type, log);
   }
   if (flags.format == "gguf") {
     const auto type = export_type<GgmlType>(
@@ -48,7 +50,7 @@ interop::ExportReport run_export(const ExportFlags& flags, Log& log) {
         {{"f32", GgmlType::f32}, {"bf16", GgmlType::bf16}, {"f16", GgmlType::f16}, {"q8_0", GgmlType::q8_0}});
     return interop::export_gguf(flags.dir, flags.out, type, log);
   }
-  const std::vector<std::string> formats = {"hf", "gguf"};
+  const std::vector<std::string> formats = {"hf", "hf-native", "gguf"};
   throw UsageError(fmt::format("unknown --format '{}'", flags.format), suggest(flags.format, formats));
 }
 
@@ -57,7 +59,7 @@ void run(const ExportFlags& flags) {
   Log log(stderr);
   const interop::ExportReport report = run_export(flags, log);
   if (flags.json) {
-    const Json json = {{flags.format == "hf" ? "directory" : "file", report.path.string()},
+    const Json json = {{flags.format == "gguf" ? "file" : "directory", report.path.string()},
                        {"format", flags.format},
                        {"dtype", flags.type},
                        {"largest_difference", report.largest_difference},
@@ -73,8 +75,10 @@ void declare_export(Flags& flags) {
   const auto values = std::make_shared<ExportFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
   flags.positional("out", values->out, "What to make: a folder, or a file of GGUF");
-  flags.option("--format", values->format,
-               "hf: a folder of Hugging Face, as Qwen3ForCausalLM; gguf: a file of llama.cpp");
+  flags.option(
+      "--format", values->format,
+      "hf: a folder for transformers and vLLM, as Qwen3ForCausalLM; hf-native: one that keeps a and b, with its "
+      "own modelling file; gguf: a file for llama.cpp");
   flags.option("--type,--dtype", values->type, "Type of the written matrices: f32, bf16, f16, and q8_0 for gguf");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of text");

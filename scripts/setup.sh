@@ -66,10 +66,10 @@ install_wheels() {
   install_wheel clang_format "$clang_format_version"
 }
 
-# The real packages that the tests in tests/parity compare with.
+# The real packages that the tests in tests/parity and python/tests compare with, and the tools that check the Python package.
 readonly parity_packages=("torch==$torch_version" numpy "transformers==5.22.2" "safetensors==0.8.0" "tokenizers==0.23.3" "tiktoken==0.14.0" "pytest==9.2.0"
   "lm_eval[hf,api]==0.4.13" "datasets==5.2.0" "openai==3.49.0" "gguf==0.19.0"
-  "schemathesis==4.32.5")
+  "schemathesis==4.32.5" "hatchling==1.33.0" "ruff==0.17.5" "mypy==2.4.1" "tensorboard==2.21.0" "wandb==0.31.0" "trackio==0.43.0")
 
 install_parity_packages() {
   local stamp="$deps/parity/installed"

@@ -23,6 +23,11 @@ Tensor probe_logits(const model::Transformer& model) {
   return model::logits(model, at::tensor(ids, torch::kInt64).unsqueeze(0));
 }
 
+double export_tolerance(torch::ScalarType type) {
+  if (type == torch::kBFloat16) return kCoarseTolerance;
+  return type == torch::kFloat16 ? kFp16Tolerance : kFp32Tolerance;
+}
+
 ExportReport compare_logits(const Tensor& expected, const Tensor& got, double tolerance,
                             const std::filesystem::path& model_dir, const std::filesystem::path& written) {
   ExportReport report{.path = written,

@@ -24,6 +24,9 @@ inline constexpr double kFp32Tolerance = 1e-4;
 inline constexpr double kFp16Tolerance = 0.02;
 inline constexpr double kCoarseTolerance = 0.2;  // bf16, and 8 bits with a scale
 
+// For matrices stored in this type.
+double export_tolerance(torch::ScalarType type);
+
 // Throws Error if the logits differ by more than `tolerance`, or if any is not finite. `model_dir` is what the message
 // calls the model.
 ExportReport compare_logits(const torch::Tensor& expected, const torch::Tensor& got, double tolerance,

@@ -53,6 +53,17 @@ double read_rope_theta(const JsonFields& fields) {
 
 }  // namespace
 
+std::string hf_dtype_name(torch::ScalarType type) {
+  switch (type) {
+    case torch::kBFloat16:
+      return "bfloat16";
+    case torch::kFloat16:
+      return "float16";
+    default:
+      return "float32";
+  }
+}
+
 Json hf_config_from(const ModelConfig& config, const std::string& dtype, const SpecialTokens& special) {
   if (!config.qk_norm) {
     throw Error("a model without QK-norm cannot be written as Qwen3, which always has it",

@@ -1,6 +1,8 @@
 // config.json of Hugging Face: Qwen3 as we write it, Qwen3 and Llama as we read them.
 #pragma once
 
+#include <torch/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +22,9 @@ struct HfModel {
 struct SpecialTokens {
   std::optional<std::int64_t> end_of_text;
 };
+
+// "float32", "bfloat16" or "float16".
+std::string hf_dtype_name(torch::ScalarType type);
 
 // A Qwen3ForCausalLM that computes what `config` does, for transformers 4 and 5, vLLM and llama.cpp. Our own
 // configuration is kept under the key "crope", so that importing gives the variant back.

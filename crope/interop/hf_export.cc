@@ -9,6 +9,7 @@
 #include "crope/interop/hf_import.h"
 #include "crope/interop/hf_layout.h"
 #include "crope/interop/hf_tokenizer.h"
+#include "crope/interop/model_card.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
 #include "crope/text/tokenizer.h"
@@ -18,17 +19,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using torch::Tensor;
-
-std::string hf_dtype_name(torch::ScalarType type) {
-  switch (type) {
-    case torch::kBFloat16:
-      return "bfloat16";
-    case torch::kFloat16:
-      return "float16";
-    default:
-      return "float32";
-  }
-}
 
 std::vector<formats::TensorSource> tensor_sources(const model::ModelConfig& config, const DenseTensors& tensors,
                                                   torch::ScalarType type) {
@@ -51,11 +41,6 @@ std::vector<formats::TensorSource> tensor_sources(const model::ModelConfig& conf
   return sources;
 }
 
-double hf_tolerance(torch::ScalarType type) {
-  if (type == torch::kBFloat16) return kCoarseTolerance;
-  return type == torch::kFloat16 ? kFp16Tolerance : kFp32Tolerance;
-}
-
 }  // namespace
 
 ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
@@ -72,11 +57,12 @@ ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::Sc
     const Json hf_config = hf_config_from(config, hf_dtype_name(type), special);
     write_json(folder / "config.json", hf_config);
     if (const Json ids = generation_ids(hf_config); !ids.empty()) write_json(folder / "generation_config.json", ids);
+    write_file(folder / "README.md", model_card(model_dir, CardKind::hf));
     const DenseTensors tensors(source / "model.safetensors", config);
     formats::write_safetensors(folder / "model.safetensors", tensor_sources(config, tensors, type));
   }
   const ExportReport report =
-      compare_logits(expected, probe_logits(load_hf_model(folder, log)), hf_tolerance(type), model_dir, out);
+      compare_logits(expected, probe_logits(load_hf_model(folder, log)), export_tolerance(type), model_dir, out);
   directory.commit();
   return report;
 }

@@ -27,6 +27,18 @@ TEST(ExportCommand, WritesWhatImportReadsBack) {
   EXPECT_NEAR(score(back), score(model), 1e-5 * score(model));
 }
 
+TEST(ExportCommand, WritesANativeFolderThatIsAModelDirectory) {
+  const test::TemporaryFolder folder;
+  const std::string model = std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/crope_all";
+  const std::string out = (folder / "native").string();
+  const auto exported = test::run_program("export " + model + " " + out + " --format hf-native --json");
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  EXPECT_EQ(parse_json(exported.out, "export")["directory"], out);
+  EXPECT_TRUE(std::filesystem::exists(folder / "native/modeling_crope.py"));
+  const std::string ids = " --json --ids 1,2,3,4,5,6";
+  EXPECT_EQ(test::run_program("score " + out + ids).out, test::run_program("score " + model + ids).out);
+}
+
 TEST(ExportCommand, WritesGguf) {
   const test::TemporaryFolder folder;
   const std::string model = std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/crope_qkv";

@@ -1,0 +1,16 @@
+# crope_embed_modelling_file(TARGET)
+#   Makes one Python file of the package's model (python/crope): its modules one after the other, without the imports
+#   between them. The file becomes a string of the program, which exports write beside a model's weights.
+function(crope_embed_modelling_file target)
+  set(folder "${PROJECT_SOURCE_DIR}/python/crope")
+  set(document "# The model of crope ${PROJECT_VERSION} in one file, for transformers 5. Apache-2.0.\n")
+  foreach(name config block_linear layers modeling_crope)
+    file(READ "${folder}/${name}.py" text)
+    string(REGEX REPLACE "\nfrom \\.[a-z_]+ import \\([^)]*\\)" "" text "${text}")
+    string(REGEX REPLACE "\nfrom \\.[a-z_]+ import [^\n]*" "" text "${text}")
+    string(APPEND document "\n${text}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.py")
+  endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/crope/interop/modelling_file.cc.in" "${PROJECT_BINARY_DIR}/modelling_file.cc" @ONLY)
+  target_sources(${target} PRIVATE "${PROJECT_BINARY_DIR}/modelling_file.cc")
+endfunction()

@@ -1,0 +1,72 @@
+#include "crope/interop/hf_native_export.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "crope/base/file.h"
+#include "crope/interop/hf_config.h"
+#include "crope/interop/hf_tokenizer.h"
+#include "crope/interop/model_card.h"
+#include "crope/interop/modelling_file.h"
+#include "crope/model/model_dir.h"
+#include "crope/model/tensor_file.h"
+
+namespace crope::interop {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kConfigClass = "modeling_crope.CRopeConfig";
+constexpr const char* kModelClass = "modeling_crope.CRopeForCausalLM";
+
+Json native_config(const model::ModelConfig& config, torch::ScalarType type, const SpecialTokens& special) {
+  Json json = model::config_to_json(config);
+  json["model_type"] = "crope";
+  json["architectures"] = {"CRopeForCausalLM"};
+  json["auto_map"] = {{"AutoConfig", kConfigClass}, {"AutoModelForCausalLM", kModelClass}};
+  json["torch_dtype"] = hf_dtype_name(type);
+  if (special.end_of_text) {
+    for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
+      if (!json.contains(key)) json[key] = *special.end_of_text;
+    }
+  }
+  return json;
+}
+
+// The tensors as they are on disk, one at a time.
+void write_native_weights(const fs::path& source, const fs::path& target, torch::ScalarType type) {
+  const auto file = formats::SafetensorsFile::open(source);
+  std::vector<formats::TensorSource> sources;
+  for (const formats::StoredTensor& stored : file.tensors()) {
+    sources.push_back({stored.name, model::element_type(type), stored.shape,
+                       [&file, &stored, type](const formats::TensorSource::Sink& sink) {
+                         model::tensor_source("", model::view_tensor(file, stored).to(type)).produce(sink);
+                         file.mapping()->release(stored.bytes);
+                       }});
+  }
+  formats::write_safetensors(target, sources);
+}
+
+}  // namespace
+
+ExportReport export_hf_native(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
+  const fs::path source = model::resolve_model_dir(model_dir);
+  const model::ModelConfig config = model::load_config(source);
+  AtomicDirectory directory(out);
+  const fs::path folder = directory.working_path();
+  const torch::Tensor expected = probe_logits(model::load_model(source, log));
+  const fs::path tokenizer = source / "tokenizer.json";
+  const SpecialTokens special =
+      fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config.max_seq_len) : SpecialTokens{};
+  const Json json = native_config(config, type, special);
+  write_json(folder / "config.json", json);
+  if (const Json ids = generation_ids(json); !ids.empty()) write_json(folder / "generation_config.json", ids);
+  write_native_weights(source / "model.safetensors", folder / "model.safetensors", type);
+  write_file(folder / kModellingFile, modelling_source());
+  write_file(folder / "README.md", model_card(model_dir, CardKind::hf_native));
+  const ExportReport report =
+      compare_logits(expected, probe_logits(model::load_model(folder, log)), export_tolerance(type), model_dir, out);
+  directory.commit();
+  return report;
+}
+
+}  // namespace crope::interop

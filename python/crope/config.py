@@ -1,0 +1,125 @@
+"""The shape of a model: what config.json holds."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+# Variant -> (projections whose weights are tied, projections whose heads are half as wide). The paper's six rows.
+VARIANTS: dict[str, tuple[str, str]] = {
+    "rope": ("", ""),
+    "crope_qk": ("qk", ""),
+    "crope_qkv": ("qkv", ""),
+    "crope_all": ("qkvo", ""),
+    "half_rope_qk": ("", "qk"),
+    "half_rope_all": ("", "qkvo"),
+}
+
+# Keys of config.json that change the computation in ways this package does not have, with the value that means "none".
+UNSUPPORTED_KEYS: dict[str, Any] = {"conjugate_scale": 0}
+
+
+def tied_projections(variant: str) -> str:
+    """The letters of q, k, v, o whose matrices are complex-linear."""
+    if variant not in VARIANTS:
+        raise ValueError(f"unknown variant '{variant}': expected one of {', '.join(VARIANTS)}")
+    return VARIANTS[variant][0]
+
+
+def head_width(variant: str, projection: str, full: int) -> int:
+    """The width of a head of `projection` (q, k, v or o) where a full head has the width `full`."""
+    return full // 2 if projection in VARIANTS[variant][1] else full
+
+
+@dataclass
+class ModelConfig:
+    """The defaults are the paper's. Optional fields are written to config.json only where they differ from theirs."""
+
+    vocab_size: int = 50304
+    num_layers: int = 16
+    num_heads: int = 8
+    d_model: int = 1024
+    d_ff: int = 1024
+    rope_theta: float = 5000.0
+    norm_eps: float = 1e-6
+    max_seq_len: int = 512
+    variant: str = "rope"
+    num_kv_heads: int | None = None  # heads of K and V; None: num_heads
+    head_dim: int | None = None  # width of a full head; None: d_model / num_heads
+    qk_gain: str = "free"  # gains of QK-norm: free (per coordinate), pair (per complex pair) or none
+    norm_gain: str = "free"  # gains of the other norms: free or pair
+    qk_norm: bool = True
+    tie_embeddings: bool = True  # False: the output projection is a tensor of its own
+    other: dict[str, Any] = field(default_factory=dict)  # unknown keys of config.json, kept when it is written
+
+    def __post_init__(self) -> None:
+        def require(holds: bool, message: str) -> None:
+            if not holds:
+                raise ValueError(f"impossible model: {message}")
+
+        tied_projections(self.variant)
+        for name in ("vocab_size", "num_layers", "num_heads", "d_model", "d_ff", "max_seq_len"):
+            require(getattr(self, name) >= 1, f"{name} = {getattr(self, name)}, expected 1 or more")
+        require(self.qk_gain in ("free", "pair", "none"), f"qk_gain = '{self.qk_gain}', expected free, pair or none")
+        require(self.norm_gain in ("free", "pair"), f"norm_gain = '{self.norm_gain}', expected free or pair")
+        require(self.d_model % 2 == 0, f"d_model = {self.d_model} is odd; its features are pairs")
+        require(
+            bool(self.head_dim) or self.d_model % self.num_heads == 0,
+            f"num_heads = {self.num_heads} does not divide d_model = {self.d_model}",
+        )
+        divisor = 4 if VARIANTS[self.variant][1] else 2
+        require(
+            self.full_head_width % divisor == 0,
+            f"variant {self.variant} has heads {self.full_head_width} wide, expected a multiple of {divisor}",
+        )
+        require(
+            self.num_heads % self.kv_heads == 0,
+            f"num_kv_heads = {self.kv_heads} does not divide num_heads = {self.num_heads}",
+        )
+        scaling = self.other.get("rope_scaling") or {}
+        kind = scaling.get("rope_type", scaling.get("type", "default"))
+        require(kind == "default", f"rope_scaling of type '{kind}': this package has only unscaled frequencies")
+        for key, absent in UNSUPPORTED_KEYS.items():
+            require(self.other.get(key, absent) == absent, f"{key} = {self.other.get(key)} is not supported here")
+
+    @property
+    def kv_heads(self) -> int:
+        return self.num_kv_heads or self.num_heads
+
+    @property
+    def full_head_width(self) -> int:
+        return self.head_dim or self.d_model // self.num_heads
+
+    @property
+    def qk_width(self) -> int:
+        return head_width(self.variant, "q", self.full_head_width)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], origin: str = "config.json") -> "ModelConfig":
+        known = {f.name for f in fields(cls)} - {"other"}
+        required = {f.name for f in fields(cls) if f.name in known} - OPTIONAL_DEFAULTS.keys()
+        missing = sorted(required - values.keys())
+        if missing:
+            raise ValueError(f"{origin}: missing {', '.join(missing)}; expected the config.json of a crope model")
+        given = {key: value for key, value in values.items() if key in known and value is not None}
+        other = {key: value for key, value in values.items() if key not in known}
+        try:
+            return cls(**given, other=other)
+        except ValueError as error:
+            raise ValueError(f"{origin}: {error}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object of config.json."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "other"}
+        for name, default in OPTIONAL_DEFAULTS.items():
+            if values[name] == default:
+                del values[name]
+        return values | self.other
+
+
+OPTIONAL_DEFAULTS: dict[str, Any] = {
+    "num_kv_heads": None,
+    "head_dim": None,
+    "qk_gain": "free",
+    "norm_gain": "free",
+    "qk_norm": True,
+    "tie_embeddings": True,
+}
