@@ -5,11 +5,18 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace crope {
 
 // The hash of several pieces: that of each is the `start` of the next.
 std::uint64_t content_hash(std::span<const std::byte> bytes, std::uint64_t start = 0);
+
+// FNV-1a, byte by byte: the hash of names in random streams and of vocabularies, whose values are on disk.
+constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t start = 0xCBF29CE484222325u) {
+  for (const char c : text) start = (start ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return start;
+}
 
 // Sixteen hexadecimal digits.
 std::string hash_text(std::uint64_t hash);

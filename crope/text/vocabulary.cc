@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "crope/base/content_hash.h"
 #include "crope/base/error.h"
 #include "crope/text/byte_alphabet.h"
 #include "crope/text/char_class.h"
@@ -16,22 +17,22 @@ namespace {
 
 constexpr std::size_t kMostTokens = std::size_t{1} << 28;
 
-// FNV-1a, 64 bits. Every string goes in behind its length, so that no two lists look alike.
-class Hash {
+// Every string goes in behind its length, so that no two lists look alike.
+class ListHash {
  public:
   void add(std::uint64_t number) {
-    for (int shift = 0; shift < 64; shift += 8) add_byte(static_cast<std::uint8_t>(number >> shift));
+    std::string bytes;
+    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(number >> shift);
+    value_ = fnv1a(bytes, value_);
   }
   void add(std::string_view text) {
     add(text.size());
-    for (const char each : text) add_byte(static_cast<std::uint8_t>(each));
+    value_ = fnv1a(text, value_);
   }
   std::uint64_t value() const { return value_; }
 
  private:
-  void add_byte(std::uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001B3; }
-
-  std::uint64_t value_ = 0xCBF29CE484222325;
+  std::uint64_t value_ = fnv1a("");
 };
 
 bool is_utf8(std::string_view text) {
@@ -114,7 +115,7 @@ void Vocabulary::check(std::string_view origin) const {
 }
 
 std::string Vocabulary::fingerprint() const {
-  Hash hash;
+  ListHash hash;
   hash.add(tokens.size());
   for (const std::string& token : tokens) hash.add(token);
   hash.add(merges.size());

@@ -13,6 +13,13 @@ std::uint64_t hash_of(const std::string& text, std::uint64_t start = 0) {
 }
 
 // Checkpoints hold these values: they may never change.
+TEST(ContentHash, Fnv1aHasItsPublishedValues) {
+  EXPECT_EQ(fnv1a(""), 0xCBF29CE484222325u);
+  EXPECT_EQ(fnv1a("a"), 0xAF63DC4C8601EC8Cu);
+  EXPECT_EQ(fnv1a("foobar"), 0x85944171F73967E8u);
+  EXPECT_EQ(fnv1a("bar", fnv1a("foo")), fnv1a("foobar"));
+}
+
 TEST(ContentHash, ValuesAreFixed) {
   EXPECT_EQ(hash_text(hash_of("")), "04f77c8ed1a8dfab");
   EXPECT_EQ(hash_text(hash_of("crope")), "d6c15fcb49436e3c");
