@@ -21,41 +21,53 @@ BATCH_ELEMENTS = 16 * 1024 * 1024
 
 def newton_schulz(matrices: Tensor, steps: int = 5) -> Tensor:
     """Approximate orthogonal factors of matrices[..., R, C]: X <- c0 X + (c1 S + c2 S^2) X with S = X X^T."""
-    x: Tensor = matrices.mT if matrices.shape[-2] > matrices.shape[-1] else matrices
+    tall = matrices.shape[-2] > matrices.shape[-1]
+    x = (matrices.mT if tall else matrices).reshape(-1, min(matrices.shape[-2:]), max(matrices.shape[-2:]))
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=NORM_EPS)
     c0, c1, c2 = COEFFICIENTS
     for _ in range(steps):
+        # Sums inside the products: in bfloat16 they are rounded once.
         s = x @ x.mT
-        x = c0 * x + (c1 * s + c2 * (s @ s)) @ x
-    return x.mT if matrices.shape[-2] > matrices.shape[-1] else x
+        x = torch.baddbmm(x, torch.baddbmm(s, s, s, beta=c1, alpha=c2), x, beta=c0)
+    return (x.mT if tall else x).reshape(matrices.shape)
 
 
 def newton_schulz_pairs(a: Tensor, b: Tensor, steps: int = 5) -> tuple[Tensor, Tensor]:
-    """The same for complex matrices Z = a - ib, a and b[..., R, C]: eight products of half size for three of full size.
+    """The same for complex matrices Z = a - ib, a and b[..., R, C]: eight products of half size for three of full size
+    (ten in reduced precision).
 
     Equals newton_schulz of the expanded matrices, contracted.
     """
     tall = a.shape[-2] > a.shape[-1]
-    re, im = (a.mT, b.mT) if tall else (a, -b)  # Z, or its adjoint
-    scale = (2 * (a.square().sum((-2, -1), keepdim=True) + b.square().sum((-2, -1), keepdim=True))).sqrt()
+    shape = -1, min(a.shape[-2:]), max(a.shape[-2:])
+    re, im = (a.mT.reshape(shape), b.mT.reshape(shape)) if tall else (a.reshape(shape), -b.reshape(shape))  # Z^H, or Z
+    scale = (2 * (re.square().sum((-2, -1), keepdim=True) + im.square().sum((-2, -1), keepdim=True))).sqrt()
     scale = scale.clamp(min=NORM_EPS)
     re, im = re / scale, im / scale
     c0, c1, c2 = COEFFICIENTS
+    exact = re.dtype in (torch.float32, torch.float64)  # the sums that save products cancel digits bfloat16 lacks
     for _ in range(steps):
         # S = Z Z^H is Hermitian: its real part is symmetric, its imaginary part q - q^T.
         q = im @ re.mT
-        s_re, s_im = re @ re.mT + im @ im.mT, q - q.mT
-        # S^2: with p = S_re S_im the imaginary part is p - p^T, and (S_re - S_im)(S_re - S_im)^T = Re + p + p^T.
-        p = s_re @ s_im
-        difference = s_re - s_im
-        u_re = c1 * s_re + c2 * (difference @ difference.mT - p - p.mT)
+        s_re, s_im = torch.baddbmm(re @ re.mT, im, im.mT), q - q.mT
+        p = s_re @ s_im  # S_im S_re = -p^T
         u_im = c1 * s_im + c2 * (p - p.mT)
-        # U Z by Gauss's three products.
-        shared = u_re @ (re + im)
-        new_re = shared - (u_re + u_im) @ im
-        new_im = shared + (u_im - u_re) @ re
-        re, im = c0 * re + new_re, c0 * im + new_im
-    return (re.mT, im.mT) if tall else (re, -im)
+        if exact:
+            # (S_re - S_im)(S_re - S_im)^T = Re S^2 + p + p^T, and U Z by Gauss's three products.
+            difference = s_re - s_im
+            u_re = torch.baddbmm(c1 * s_re - c2 * (p + p.mT), difference, difference.mT, alpha=c2)
+            shared = u_re @ (re + im)
+            re, im = (
+                torch.baddbmm(c0 * re + shared, u_re + u_im, im, alpha=-1),
+                torch.baddbmm(c0 * im + shared, u_im - u_re, re),
+            )
+        else:
+            u_re = torch.baddbmm(torch.baddbmm(s_re, s_re, s_re, beta=c1, alpha=c2), s_im, s_im.mT, alpha=c2)
+            re, im = (
+                torch.baddbmm(torch.baddbmm(re, u_re, re, beta=c0), u_im, im, alpha=-1),
+                torch.baddbmm(torch.baddbmm(im, u_re, im, beta=c0), u_im, re),
+            )
+    return (re.mT.reshape(a.shape), im.mT.reshape(a.shape)) if tall else (re.reshape(a.shape), -im.reshape(a.shape))
 
 
 def lr_factor(rows: int, columns: int, adjustment: str) -> float:
