@@ -13,7 +13,7 @@
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
-#include "crope/infer/kv_cache.h"
+#include "crope/model/cost.h"
 #include "crope/serve/http_server.h"
 
 namespace crope::cli {
@@ -55,8 +55,9 @@ std::size_t raise_descriptor_limit() {
 }
 
 serve::ApiOptions api_options(const ServeFlags& flags, const model::ModelConfig& config) {
-  const std::int64_t kept_tokens = in_range("--cache-mb", flags.cache_mb, 0, 1 << 24) * (1 << 20) /
-                                   infer::bytes_per_token(infer::cache_shape(config));
+  const double cache_bytes = static_cast<double>(in_range("--cache-mb", flags.cache_mb, 0, 1 << 24)) * (1 << 20);
+  const auto kept_tokens =
+      static_cast<std::int64_t>(cache_bytes / model::cost_per_token(config, config.max_seq_len).cache_bytes);
   serve::ApiOptions options{
       .name = flags.name,
       .key = std::nullopt,
