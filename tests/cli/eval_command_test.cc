@@ -30,7 +30,7 @@ TEST(EvalCommand, AModelWithoutTokenizerIsToldWhatToDo) {
   const test::TemporaryFolder folder;
   const auto result = run_program("eval " + golden_dir() + " --tasks hellaswag --data " + folder.path().string() +
                                   " --out " + (folder / "out").string());
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.err.find("tokenizer.json"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("hint:"), std::string::npos) << result.err;
   EXPECT_TRUE(result.out.empty());

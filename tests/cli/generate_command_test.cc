@@ -88,7 +88,7 @@ TEST(GenerateCommandInput, BadInputIsNamed) {
       {" --prompt-ids 1 --seed -4", "--seed"},
       {" --prompt-ids 1 --weights fp8", "fp8"},
       {" --prompt-ids 1 --stop x", "stop strings need a tokenizer"},
-      {" --prompt hello", "there is no tokenizer.json"},
+      {" --prompt hello", "has no tokenizer.json"},
       {" --prompt x --prompt-ids 1", "--prompt"},
       {" --prompt-ids 1 --temperatur 1", "--temperature"},
   };

@@ -98,7 +98,7 @@ TEST(ScoreCommandInput, TextNeedsATokenizerBesideTheModel) {
   }
   const auto unfit = run_program("score " + (folder / "tokenizer").string() + " --text hello");
   EXPECT_EQ(unfit.status, 1);
-  EXPECT_NE(unfit.err.find("257 tokens, the model only 97"), std::string::npos) << unfit.err;
+  EXPECT_NE(unfit.err.find("257 tokens, but the model only 97"), std::string::npos) << unfit.err;
 }
 
 TEST(ScoreCommandInput, OneTokenHasNoPrediction) {
