@@ -80,9 +80,8 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
   limits.max_threads = static_cast<std::size_t>(flags.max_sequences + flags.max_waiting) + kSpareThreads;
   limits.frame.body_bytes = static_cast<std::size_t>(in_range("--max-body-kb", flags.max_body_kb, 1, 1 << 20)) << 10;
   limits.buffered_bytes = std::max(limits.buffered_bytes, 2 * limits.frame.body_bytes);
-  return {.host = flags.host,
-          .port = static_cast<int>(in_range("--port", flags.port, 0, 65535)),
-          .connections = limits};
+  return {
+      .host = flags.host, .port = static_cast<int>(in_range("--port", flags.port, 0, 65535)), .connections = limits};
 }
 
 struct Served {
@@ -96,9 +95,9 @@ struct Served {
 // In a thread that ends: OpenMP holds workers ready for every thread that has used them, and as soon as there are more
 // of them than processors, all sleep between two pieces of work instead of waiting actively.
 std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
-  return std::async(std::launch::async, [&] {
-           return std::make_unique<Served>(load_model(flags.generation, log), flags);
-         }).get();
+  return std::async(std::launch::async,
+                    [&] { return std::make_unique<Served>(load_model(flags.generation, log), flags); })
+      .get();
 }
 
 void run(const ServeFlags& flags) {

@@ -21,7 +21,8 @@ void on_signal(int signal) {
 
 }  // namespace
 
-Interrupted::Interrupted(const std::string& message) : Error(message), signal_(interrupt_requested() ? requested.load() : SIGTERM) {}
+Interrupted::Interrupted(const std::string& message)
+    : Error(message), signal_(interrupt_requested() ? requested.load() : SIGTERM) {}
 
 InterruptScope::InterruptScope() {
   requested.store(0);

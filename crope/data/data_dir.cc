@@ -6,8 +6,8 @@
 
 #include "crope/base/content_hash.h"
 #include "crope/base/error.h"
-#include "crope/base/json_fields.h"
 #include "crope/base/file.h"
+#include "crope/base/json_fields.h"
 
 namespace crope::data {
 namespace fs = std::filesystem;
@@ -66,8 +66,8 @@ DatasetInfo dataset_info_from_json(const Json& json, const std::string& origin) 
   }
   info.width = formats::token_width_for(info.vocab_size);
   if (fields.get<std::string>("dtype") != formats::token_width_name(info.width)) {
-    throw Error(fmt::format("{}: dtype {}, but a vocabulary of {} is stored as {}", origin, fields.get<std::string>("dtype"),
-                            info.vocab_size, formats::token_width_name(info.width)));
+    throw Error(fmt::format("{}: dtype {}, but a vocabulary of {} is stored as {}", origin,
+                            fields.get<std::string>("dtype"), info.vocab_size, formats::token_width_name(info.width)));
   }
   info.train = counts_from_json(fields.object(kTrain));
   info.val = counts_from_json(fields.object(kVal));

@@ -84,8 +84,8 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
                              .journal = out / kJournalName,
                              .model_name = facts.fingerprint};
   std::vector<std::vector<Response>> responses;
-  dist::run_on_all_ranks(*group,
-                         [&] { responses = run_tasks(model.model, tokenizer, own_items(list.tasks, *group), runner, log); });
+  dist::run_on_all_ranks(
+      *group, [&] { responses = run_tasks(model.model, tokenizer, own_items(list.tasks, *group), runner, log); });
   responses = gather_responses(list.tasks, responses, *group);
   if (!group->is_first()) return nullptr;
   std::vector<TaskOutcome> outcomes;

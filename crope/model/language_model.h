@@ -38,8 +38,7 @@ struct LanguageModel {
 // Loads a model directory, or the newest checkpoint of a run directory, with the weights in `type`. config.json names
 // the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both.
 // Throws Error if a file is damaged, or if the tokenizer has more tokens than the model.
-LanguageModel load_language_model(const std::filesystem::path& dir, Log& log,
-                                  torch::ScalarType type = torch::kFloat32);
+LanguageModel load_language_model(const std::filesystem::path& dir, Log& log, torch::ScalarType type = torch::kFloat32);
 
 // The weight type that a flag names: fp32 or bf16. Throws UsageError for another name.
 torch::ScalarType weight_type_by_name(const std::string& name);

@@ -33,9 +33,8 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
 
 // Head by head: QK-norm where there are gains, rope at positions[T], attention.
 torch::Tensor rotary_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                               const torch::Tensor& q_gain, const torch::Tensor& k_gain,
-                               const torch::Tensor& positions, double rope_base,
-                               const RotaryAttentionOptions& options);
+                               const torch::Tensor& q_gain, const torch::Tensor& k_gain, const torch::Tensor& positions,
+                               double rope_base, const RotaryAttentionOptions& options);
 
 // With the whole [R, V] matrix of logits.
 torch::Tensor linear_cross_entropy(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& targets);

@@ -334,7 +334,8 @@ void Connections::close_expired(bool all_idle) {
     Entry& entry = entries_.at(socket);
     // Half a request gets an answer; silence gets none.
     if (entry.phase == Phase::collecting && !entry.connection->buffer_.empty()) {
-      entry.connection->frame_ = {.state = Frame::State::refused, .status = 408, .message = "the request took too long"};
+      entry.connection->frame_ = {
+          .state = Frame::State::refused, .status = 408, .message = "the request took too long"};
       consider(socket, entry);
     } else {
       close(socket);
@@ -346,7 +347,8 @@ void Connections::loop() {
   std::array<epoll_event, 64> events;
   auto next_check = Clock::now();
   for (;;) {
-    const int count = ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), static_cast<int>(kTick.count()));
+    const int count =
+        ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), static_cast<int>(kTick.count()));
     for (int i = 0; i < count; ++i) {
       const int socket = events[static_cast<std::size_t>(i)].data.fd;
       if (socket == wake_) {

@@ -78,9 +78,10 @@ bool is_of_unknown_method(const httplib::Request& request) {
 
 void refuse(Connection& connection, const Frame& frame) {
   const std::string body = error_body(frame.status, frame.message);
-  connection.write(fmt::format("HTTP/1.1 {} Refused\r\nContent-Type: application/json\r\nConnection: close\r\n"
-                               "Content-Length: {}\r\n\r\n{}",
-                               frame.status, body.size(), body));
+  connection.write(
+      fmt::format("HTTP/1.1 {} Refused\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                  "Content-Length: {}\r\n\r\n{}",
+                  frame.status, body.size(), body));
 }
 
 }  // namespace
@@ -163,7 +164,8 @@ class Library : public httplib::Server {
  private:
   void answer(const httplib::Request& request, httplib::Response& response) {
     HttpRequest http = to_request(request);
-    const httplib::Progress ask = request.progress ? request.progress : [](std::uint64_t, std::uint64_t) { return true; };
+    const httplib::Progress ask =
+        request.progress ? request.progress : [](std::uint64_t, std::uint64_t) { return true; };
     http.is_open = [ask] { return ask(1, 0); };
     http.is_gone = [ask] { return ask(0, 0); };
     HttpResponse result = api_.answer(http);

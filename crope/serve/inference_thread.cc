@@ -88,9 +88,9 @@ InferenceThread::~InferenceThread() {
 void InferenceThread::check_admission(std::int64_t more) const {
   if (!admits_) throw ApiError(503, "the server is shutting down");
   if (waiting_count_ + more > options_.max_waiting) {
-    throw ApiError(429, fmt::format("too many requests: {} sequences are waiting, {} may", waiting_count_,
-                                    options_.max_waiting),
-                   "", "queue_full");
+    throw ApiError(
+        429, fmt::format("too many requests: {} sequences are waiting, {} may", waiting_count_, options_.max_waiting),
+        "", "queue_full");
   }
 }
 

@@ -92,7 +92,7 @@ class InferenceThread {
   void fail_all(std::exception_ptr reason);
   void check_admission(std::int64_t more) const;
 
-  infer::Engine engine_;       // of the thread alone
+  infer::Engine engine_;  // of the thread alone
   InferenceOptions options_;
   std::map<std::int64_t, std::pair<std::shared_ptr<Ticket::State>, std::size_t>> running_;  // of the thread alone
 

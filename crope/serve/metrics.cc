@@ -67,8 +67,8 @@ std::string Metrics::text(const InferenceThread::Statistics& inference, const Co
   text += single("crope_completion_tokens_total", "counter", "Tokens of answers.", completion_tokens_);
   text += single("crope_prompt_tokens_computed_total", "counter", "Tokens of prompts that were computed.",
                  inference.engine.prompt_tokens);
-  text += single("crope_prompt_tokens_shared_total", "counter", "Tokens of prompts that were found in another sequence.",
-                 inference.engine.shared_tokens);
+  text += single("crope_prompt_tokens_shared_total", "counter",
+                 "Tokens of prompts that were found in another sequence.", inference.engine.shared_tokens);
   text += single("crope_steps_total", "counter", "Passes over the weights.", inference.steps);
   text += single("crope_prefill_seconds_total", "counter", "Time of steps that read prompts.",
                  inference.engine.prefill_seconds);

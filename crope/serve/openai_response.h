@@ -25,9 +25,9 @@ struct TokenRecord {
 struct ChoicePiece {
   std::size_t index = 0;
   std::string text;
-  std::vector<TokenRecord> tokens;        // of the prompt too, where it is echoed
-  std::vector<std::int32_t> new_ids;      // of the answer alone
-  std::int64_t text_offset = 0;           // of the first of `tokens`, in characters
+  std::vector<TokenRecord> tokens;    // of the prompt too, where it is echoed
+  std::vector<std::int32_t> new_ids;  // of the answer alone
+  std::int64_t text_offset = 0;       // of the first of `tokens`, in characters
   infer::FinishReason finish = infer::FinishReason::none;
 };
 

@@ -57,9 +57,8 @@ Json sampling_properties(const ServedFacts& facts) {
 }
 
 Json completion_schema(const ServedFacts& facts) {
-  const Json ids = {{"type", "array"},
-                    {"items", integer(0, facts.config.vocab_size - 1)},
-                    {"maxItems", facts.config.max_seq_len}};
+  const Json ids = {
+      {"type", "array"}, {"items", integer(0, facts.config.vocab_size - 1)}, {"maxItems", facts.config.max_seq_len}};
   const Json prompts = {{"type", "array"}, {"items", {{"anyOf", {kText, ids}}}}, {"maxItems", facts.max_choices}};
   Json properties = sampling_properties(facts);
   properties["prompt"] = {{"anyOf", {kText, ids, prompts}}};
@@ -123,12 +122,10 @@ Json answer_schema(bool is_chat) {
 }
 
 Json error_schema() {
-  return object({{"error", object({{"message", kText},
-                                   {"type", kText},
-                                   {"param", nullable(kText)},
-                                   {"code", nullable(kText)}},
-                                  {"message", "type", "param", "code"})}},
-                {"error"});
+  return object(
+      {{"error", object({{"message", kText}, {"type", kText}, {"param", nullable(kText)}, {"code", nullable(kText)}},
+                        {"message", "type", "param", "code"})}},
+      {"error"});
 }
 
 Json content_of(const char* type, Json schema) {
@@ -175,8 +172,10 @@ Json paths(const ServedFacts& facts) {
   all["/"]["get"] = operation("A page to look inside the model.", content_of("text/html", kText));
   all["/api/model"]["get"] = operation("Shape and size of the model.", json(kAny));
   all["/api/run"]["get"] = operation("The losses of the run that is served.", json(kAny));
-  all["/api/run"]["get"]["parameters"] = {
-      {{"name", "after"}, {"in", "query"}, {"required", false}, {"schema", {{"type", "integer"}, {"format", "int64"}}}}};
+  all["/api/run"]["get"]["parameters"] = {{{"name", "after"},
+                                           {"in", "query"},
+                                           {"required", false},
+                                           {"schema", {{"type", "integer"}, {"format", "int64"}}}}};
   all["/api/attention"]["post"] =
       operation("What one head does with a text.", json(kAny), attention_schema(facts.config));
   return all;

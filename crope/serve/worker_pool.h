@@ -1,4 +1,5 @@
-// Threads for work that waits: as many as there is work, up to a limit. A few of those without work are kept for a while.
+// Threads for work that waits: as many as there is work, up to a limit. A few of those without work are kept for a
+// while.
 #pragma once
 
 #include <condition_variable>

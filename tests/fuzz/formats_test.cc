@@ -45,13 +45,13 @@ TEST(Fuzz, Safetensors) {
                                    sink(std::as_bytes(std::span(filling)));
                                  }};
   };
-  formats::write_safetensors(folder / "seed",
-                             {tensor("a.weight", formats::ElementType::f32, {2, 3}),
-                              tensor("b.weight", formats::ElementType::bf16, {5}),
-                              tensor("c", formats::ElementType::boolean, {1, 1, 3})},
-                             {{"note", "one"}});
-  constexpr std::array<std::string_view, 12> kWords = {"F32", "BF16", "BOOL", "I64", "dtype", "shape", "data_offsets",
-                                                       "__metadata__", "a.weight", "[", "]", ","};
+  formats::write_safetensors(
+      folder / "seed",
+      {tensor("a.weight", formats::ElementType::f32, {2, 3}), tensor("b.weight", formats::ElementType::bf16, {5}),
+       tensor("c", formats::ElementType::boolean, {1, 1, 3})},
+      {{"note", "one"}});
+  constexpr std::array<std::string_view, 12> kWords = {
+      "F32", "BF16", "BOOL", "I64", "dtype", "shape", "data_offsets", "__metadata__", "a.weight", "[", "]", ","};
   test::fuzz_file("model.safetensors", read_file(folder / "seed"), kWords, [](const fs::path& path) {
     const auto file = formats::SafetensorsFile::open(path);
     std::uint64_t sum = 0;

@@ -27,8 +27,9 @@ inline int fuzz_rounds() {
 // One change at a random place of `text`.
 inline void mutate_once(std::string& text, RandomStream& random, std::span<const std::string_view> words) {
   constexpr std::uint64_t kNumbers[] = {0, 1, 2, 255, 65535, 1u << 31, (1ull << 32) - 1, 1ull << 62, 1ull << 63, ~0ull};
-  constexpr std::string_view kSpelled[] = {"0", "-1", "1e999", "0.5", "2147483648", "9223372036854775807",
-                                           "18446744073709551616", "null", "\"x\"", "[]", "{}"};
+  constexpr std::string_view kSpelled[] = {
+      "0",    "-1",    "1e999", "0.5", "2147483648", "9223372036854775807", "18446744073709551616",
+      "null", "\"x\"", "[]",    "{}"};
   const auto place = [&] { return random.below(text.size() + 1); };
   const std::size_t at = place();
   const std::size_t length = std::min<std::size_t>(text.size() - at, 1 + random.below(random.below(4) == 0 ? 256 : 8));
@@ -109,7 +110,8 @@ void fuzz_file(const std::string& name, const std::string& seed, std::span<const
   ASSERT_NO_THROW({
     std::ofstream(path, std::ios::binary) << seed;
     read(path);
-  }) << name << ": the seed itself";
+  }) << name
+     << ": the seed itself";
   fuzz_text(name, seed, words, [&](const std::string& mutant) {
     std::filesystem::remove(path);  // a file that is truncated may be flushed to the disk, a new one is not
     std::ofstream(path, std::ios::binary) << mutant;

@@ -15,9 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 14> kTokenizerWords = {
-    "\"merges\"", "\"vocab\"", "\"added_tokens\"", "\"BPE\"",  "\"ByteLevel\"", "\"type\"", "true",
-    "false",      "null",      "[",                "]",        "{",             "}",        "\\u0120"};
+constexpr std::array<std::string_view, 14> kTokenizerWords = {"\"merges\"",
+                                                              "\"vocab\"",
+                                                              "\"added_tokens\"",
+                                                              "\"BPE\"",
+                                                              "\"ByteLevel\"",
+                                                              "\"type\"",
+                                                              "true",
+                                                              "false",
+                                                              "null",
+                                                              "[",
+                                                              "]",
+                                                              "{",
+                                                              "}",
+                                                              "\\u0120"};
 
 // Whatever vocabulary is taken gives every text back.
 void use(const text::Tokenizer& tokenizer) {

@@ -168,8 +168,7 @@ TEST_P(FusedKernels, RotaryAttention) {
     };
     const auto twin = [&](const TensorList& x) {
       const auto [q_gain, k_gain] = gains(x);
-      return TensorList{
-          reference::rotary_attention(x[0], x[1], x[2], q_gain, k_gain, at::arange(c.T), 5000, options)};
+      return TensorList{reference::rotary_attention(x[0], x[1], x[2], q_gain, k_gain, at::arange(c.T), 5000, options)};
     };
     TensorList inputs = {narrow_random({c.B, c.T, c.H * c.K}), narrow_random({c.B, c.T, c.H * c.K}),
                          narrow_random({c.B, c.T, c.H * c.Kv})};

@@ -34,7 +34,10 @@ TEST(ApiError, OfWhateverWasThrown) {
 }
 
 TEST(ApiError, TextIsAlwaysUtf8) {
-  EXPECT_EQ(to_text(Json("a\xff" "b")), "\"a\xEF\xBF\xBD" "b\"");
+  EXPECT_EQ(to_text(Json("a\xff"
+                         "b")),
+            "\"a\xEF\xBF\xBD"
+            "b\"");
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace crope::serve {
 namespace {
 
+using std::chrono::milliseconds;
 using test::post_text;
 using test::RawClient;
-using std::chrono::milliseconds;
 
 constexpr const char* kClose = "Connection: close\r\n";
 
@@ -81,7 +81,8 @@ TEST(HttpServer, SeveralRequestsInOneWrite) {
   const std::string get = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
   const std::string text = running.answer(get + get + "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
   std::size_t answers = 0;
-  for (std::size_t place = text.find("HTTP/1.1 200"); place != std::string::npos; place = text.find("HTTP/1.1 200", place + 1)) {
+  for (std::size_t place = text.find("HTTP/1.1 200"); place != std::string::npos;
+       place = text.find("HTTP/1.1 200", place + 1)) {
     ++answers;
   }
   EXPECT_EQ(answers, 3u) << text;
@@ -95,7 +96,8 @@ TEST(HttpServer, Streams) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->get_header_value("Content-Type"), "text/event-stream");
   std::size_t events = 0;
-  for (std::size_t place = result->body.find("data: "); place != std::string::npos; place = result->body.find("data: ", place + 1)) {
+  for (std::size_t place = result->body.find("data: "); place != std::string::npos;
+       place = result->body.find("data: ", place + 1)) {
     ++events;
   }
   EXPECT_EQ(events, 6u) << result->body;
@@ -104,8 +106,9 @@ TEST(HttpServer, Streams) {
 
 TEST(HttpServer, ChunkedAndExpectingBodies) {
   Running running;
-  const std::string chunked = running.answer("POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-                                             "6\r\n{\"prom\r\n8\r\npt\":\"a\"}\r\n0\r\n\r\n");
+  const std::string chunked = running.answer(
+      "POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "6\r\n{\"prom\r\n8\r\npt\":\"a\"}\r\n0\r\n\r\n");
   EXPECT_TRUE(chunked.starts_with("HTTP/1.1 200")) << chunked;
   RawClient client(running.server.port());
   const std::string body = R"({"prompt":"a"})";
@@ -149,7 +152,9 @@ TEST(HttpServer, BadRequestsGetAStatusAndAnErrorObject) {
       {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"},
       {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "400"},
       {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nab", "400"},
-      {"POST /v1/completions HTTP/1.1\r\nContent-Type: multipart/form-data\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", "400"},
+      {"POST /v1/completions HTTP/1.1\r\nContent-Type: multipart/form-data\r\nConnection: close\r\nContent-Length: "
+       "2\r\n\r\n{}",
+       "400"},
   };
   for (const auto& [bytes, status] : cases) {
     const std::string answer = running.answer(bytes);
@@ -185,8 +190,8 @@ TEST(HttpServer, TooManyConnections) {
   running.expect_alive();  // idle ones make room
   for (int i = 0; i < 3; ++i) {
     clients.emplace_back(running.server.port());
-    clients.back().send(post_text(
-        "/v1/completions", R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":true})"));
+    clients.back().send(
+        post_text("/v1/completions", R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":true})"));
     clients.back().read_until("data: ");
   }
   const std::string answer = running.answer("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
@@ -208,8 +213,9 @@ TEST(HttpServer, ClientsThatVanishFreeTheirPlaces) {
     std::list<RawClient> clients;
     for (int i = 0; i < 4; ++i) {
       clients.emplace_back(running.server.port());
-      clients.back().send(post_text("/v1/completions", R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":)" +
-                                                           std::string(stream) + "}"));
+      clients.back().send(post_text(
+          "/v1/completions",
+          R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":)" + std::string(stream) + "}"));
     }
     if (std::string(stream) == "true") clients.front().read_until("data: ");
     clients.clear();
@@ -233,7 +239,8 @@ TEST(HttpServer, EndsWithoutWaiting) {
   RawClient client = [] {
     Running running({}, /*window=*/1 << 17);
     RawClient waiting(running.server.port());
-    waiting.send(post_text("/v1/completions", R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":true})"));
+    waiting.send(
+        post_text("/v1/completions", R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":true})"));
     waiting.read_until("data: ");
     EXPECT_FALSE(running.server.drain(milliseconds(1)));
     return waiting;
@@ -254,11 +261,13 @@ TEST(HttpServer, ManyStreamsAreWhatEachIsAlone) {
   const auto ask = [&](int i) {
     httplib::Client client("127.0.0.1", running.server.port());
     client.set_read_timeout(120);
-    const std::string body = R"({"prompt":"hello the )" + std::to_string(i) + R"(","max_tokens":30,"seed":7,"stream":true})";
+    const std::string body =
+        R"({"prompt":"hello the )" + std::to_string(i) + R"(","max_tokens":30,"seed":7,"stream":true})";
     std::string text = client.Post("/v1/completions", body, "application/json")->body;
     // Ids and times differ.
     std::string pieces;
-    for (std::size_t place = text.find("\"text\":"); place != std::string::npos; place = text.find("\"text\":", place + 1)) {
+    for (std::size_t place = text.find("\"text\":"); place != std::string::npos;
+         place = text.find("\"text\":", place + 1)) {
       pieces += text.substr(place, text.find("\"logprobs\"", place) - place);
     }
     return pieces;

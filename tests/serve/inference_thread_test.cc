@@ -37,9 +37,8 @@ std::map<std::size_t, Ids> collect(Ticket& ticket) {
 std::vector<infer::SequenceRequest> requests_of(std::uint64_t seed, std::size_t count, std::int64_t max_tokens) {
   std::vector<infer::SequenceRequest> requests;
   for (std::size_t i = 0; i < count; ++i) {
-    requests.push_back({.prompt = draw_ids(seed + i, 3 + i),
-                        .max_tokens = max_tokens,
-                        .sampling = {.temperature = 1, .seed = seed}});
+    requests.push_back(
+        {.prompt = draw_ids(seed + i, 3 + i), .max_tokens = max_tokens, .sampling = {.temperature = 1, .seed = seed}});
   }
   return requests;
 }
@@ -52,7 +51,8 @@ TEST(InferenceThread, ManyAtOnceGetWhatEachGetsAlone) {
     clients.emplace_back([&, c] {
       const auto requests = requests_of(10 * c, 4, 20);
       const auto got = collect(*inference.submit(requests));
-      for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(got.at(i), alone(model, requests[i])) << c << " " << i;
+      for (std::size_t i = 0; i < requests.size(); ++i)
+        EXPECT_EQ(got.at(i), alone(model, requests[i])) << c << " " << i;
     });
   }
   for (std::thread& client : clients) client.join();

@@ -16,7 +16,8 @@ const text::Tokenizer& small_tokenizer() {
 }
 
 RequestContext small_context() {
-  return {.vocab_size = 270, .window = 8, .tokenizer = &small_tokenizer(), .begin_token = 0, .max_choices = 6, .seed = 77};
+  return {
+      .vocab_size = 270, .window = 8, .tokenizer = &small_tokenizer(), .begin_token = 0, .max_choices = 6, .seed = 77};
 }
 
 CompletionRequest completion(const std::string& body, const RequestContext& context = small_context()) {
@@ -85,7 +86,8 @@ TEST(OpenAiRequest, EveryField) {
   EXPECT_EQ(request.sampling.seed, static_cast<std::uint64_t>(-5));
   EXPECT_EQ(request.stop, (std::vector<std::string>{"x", "yz"}));
   EXPECT_EQ(request.logprobs, 5);
-  EXPECT_TRUE(request.echo && request.stream && request.include_usage && request.ignore_eos && request.return_token_ids);
+  EXPECT_TRUE(request.echo && request.stream && request.include_usage && request.ignore_eos &&
+              request.return_token_ids);
   EXPECT_EQ(completion(R"({"prompt":"a","top_k":-1,"stop":"s","max_tokens":3.0})").stop, std::vector<std::string>{"s"});
   EXPECT_EQ(completion(R"({"prompt":"a","top_p":0})").sampling.temperature, 0);
 }
@@ -183,8 +185,8 @@ TEST(OpenAiRequest, WithoutATokenizer) {
 }
 
 TEST(OpenAiRequest, Chat) {
-  const CompletionRequest request = chat(
-      R"({"messages":[{"role":"user","content":"<|endoftext|>"}],"logprobs":true,"top_logprobs":2,"stop":"x"})");
+  const CompletionRequest request =
+      chat(R"({"messages":[{"role":"user","content":"<|endoftext|>"}],"logprobs":true,"top_logprobs":2,"stop":"x"})");
   EXPECT_TRUE(request.is_chat);
   EXPECT_EQ(request.logprobs, 2);
   EXPECT_EQ(request.max_tokens, 100);
@@ -196,14 +198,14 @@ TEST(OpenAiRequest, Chat) {
   EXPECT_EQ(chat(R"({"messages":[{"role":"user","content":"a"}],"max_tokens":4,"max_completion_tokens":5})").max_tokens,
             5);
   EXPECT_EQ(chat(R"({"messages":[{"role":"user","content":"a"}],"logprobs":false})").logprobs, -1);
-  for (const char* body :
-       {R"({})", R"({"messages":[{"role":"user","content":"a"}],"logprobs":1})",
-        R"({"messages":[{"role":"user","content":"a"}],"top_logprobs":1})",
-        R"({"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function"}]})"}) {
+  for (const char* body : {R"({})", R"({"messages":[{"role":"user","content":"a"}],"logprobs":1})",
+                           R"({"messages":[{"role":"user","content":"a"}],"top_logprobs":1})",
+                           R"({"messages":[{"role":"user","content":"a"}],"tools":[{"type":"function"}]})"}) {
     EXPECT_THROW(chat(body), ApiError) << body;
   }
-  EXPECT_THROW(chat_request(parse_body(R"({"messages":[{"role":"user","content":"too long for it"}]})"), small_context()),
-               ApiError);
+  EXPECT_THROW(
+      chat_request(parse_body(R"({"messages":[{"role":"user","content":"too long for it"}]})"), small_context()),
+      ApiError);
 }
 
 TEST(OpenAiRequest, Tokens) {
@@ -219,9 +221,9 @@ TEST(OpenAiRequest, Tokens) {
 
 TEST(OpenAiRequest, BodiesThatAreNoObject) {
   for (const std::string& body :
-       {std::string(""), std::string("{"), std::string("[]"), std::string("3"), std::string("null"), std::string("{\"a\":1,\"a\":2}"),
-        std::string("{\"prompt\":\"\xff\"}"), std::string("{\"prompt\":\"\\ud800\"}"), std::string("{\"a\":1e999}"),
-        std::string(100000, '['), std::string(1000, '{')}) {
+       {std::string(""), std::string("{"), std::string("[]"), std::string("3"), std::string("null"),
+        std::string("{\"a\":1,\"a\":2}"), std::string("{\"prompt\":\"\xff\"}"), std::string("{\"prompt\":\"\\ud800\"}"),
+        std::string("{\"a\":1e999}"), std::string(100000, '['), std::string(1000, '{')}) {
     EXPECT_THROW(parse_body(body), Error) << body.substr(0, 40);
   }
   EXPECT_EQ(parse_body("{\"a\":\"\\u0000\"}")["a"].get<std::string>(), std::string(1, '\0'));

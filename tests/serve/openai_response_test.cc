@@ -99,7 +99,8 @@ TEST(OpenAiResponse, Chunks) {
   EXPECT_EQ(plain["object"], "text_completion");
   EXPECT_EQ(plain["choices"][0]["text"], "x");
   EXPECT_TRUE(plain["choices"][0]["finish_reason"].is_null());
-  const Json first = chunk_json(style_of(true, false), piece, true), next = chunk_json(style_of(true, false), piece, false);
+  const Json first = chunk_json(style_of(true, false), piece, true),
+             next = chunk_json(style_of(true, false), piece, false);
   EXPECT_EQ(first["object"], "chat.completion.chunk");
   EXPECT_EQ(first["choices"][0]["delta"], Json({{"role", "assistant"}, {"content", "x"}}));
   EXPECT_EQ(next["choices"][0]["delta"], Json({{"content", "x"}}));

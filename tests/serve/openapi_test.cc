@@ -19,7 +19,8 @@ TEST(OpenApi, EveryPathIsAnsweredAndEveryReferenceIsThere) {
   EXPECT_GE(description["paths"].size(), 13u);
   for (const auto& [path, operations] : description["paths"].items()) {
     for (const auto& [method, operation] : operations.items()) {
-      const HttpResponse response = api.answer({.method = method == "get" ? "GET" : "POST", .path = path, .body = "{}"});
+      const HttpResponse response =
+          api.answer({.method = method == "get" ? "GET" : "POST", .path = path, .body = "{}"});
       EXPECT_NE(response.status, 404) << path;
       EXPECT_NE(response.status, 405) << path;
       EXPECT_LT(response.status, 500) << path;
@@ -63,15 +64,18 @@ TEST(OpenApi, FieldsHaveTheLimitsOfTheRequestsThatAreTaken) {
                                .tokenizer = nullptr,
                                .begin_token = std::nullopt,
                                .max_choices = facts.max_choices};
-  for (const char* field : {"n", "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "seed", "max_tokens", "logprobs"}) {
+  for (const char* field :
+       {"n", "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "seed", "max_tokens", "logprobs"}) {
     const Json range = range_of(description, "CompletionRequest", field);
     for (const Json& value : range) {
       EXPECT_NO_THROW(completion_request({{"prompt", {1}}, {field, value}}, context)) << field << value;
     }
     if (range[0] > std::numeric_limits<std::int64_t>::min()) {
-      EXPECT_THROW(completion_request({{"prompt", {1}}, {field, range[0].get<double>() - 1}}, context), ApiError) << field;
+      EXPECT_THROW(completion_request({{"prompt", {1}}, {field, range[0].get<double>() - 1}}, context), ApiError)
+          << field;
     }
-    const Json above = range[1].is_number_float() ? Json(range[1].get<double>() + 1) : Json(range[1].get<std::uint64_t>() + 1);
+    const Json above =
+        range[1].is_number_float() ? Json(range[1].get<double>() + 1) : Json(range[1].get<std::uint64_t>() + 1);
     EXPECT_THROW(completion_request({{"prompt", {1}}, {field, above}}, context), ApiError) << field;
   }
 }

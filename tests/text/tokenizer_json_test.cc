@@ -59,7 +59,8 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
   };
   expect_refusal("model: expected an object, found nothing", [](Json& j) { j.erase("model"); });
   expect_refusal("model.type: expected \"BPE\", found \"Unigram\"", [](Json& j) { j["model"]["type"] = "Unigram"; });
-  expect_refusal("model.type: expected \"BPE\", found \"WordPiece\"", [](Json& j) { j["model"]["type"] = "WordPiece"; });
+  expect_refusal("model.type: expected \"BPE\", found \"WordPiece\"",
+                 [](Json& j) { j["model"]["type"] = "WordPiece"; });
   expect_refusal("model.dropout", [](Json& j) { j["model"]["dropout"] = 0.1; });
   expect_refusal("model.byte_fallback", [](Json& j) { j["model"]["byte_fallback"] = true; });
   expect_refusal("model.ignore_merges", [](Json& j) { j["model"]["ignore_merges"] = true; });
@@ -71,8 +72,10 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
   expect_refusal("merge 0 is 'x'", [](Json& j) { j["model"]["merges"][0] = "x"; });
   expect_refusal("needs the token", [](Json& j) { j["model"]["merges"].push_back("x y"); });
   expect_refusal("normalizer", [](Json& j) { j["normalizer"] = {{"type", "NFC"}}; });
-  expect_refusal("pre_tokenizer: expected an object of type ByteLevel, found nothing", [](Json& j) { j["pre_tokenizer"] = nullptr; });
-  expect_refusal("pre_tokenizer.type: expected \"ByteLevel\", found \"Metaspace\"", [](Json& j) { j["pre_tokenizer"]["type"] = "Metaspace"; });
+  expect_refusal("pre_tokenizer: expected an object of type ByteLevel, found nothing",
+                 [](Json& j) { j["pre_tokenizer"] = nullptr; });
+  expect_refusal("pre_tokenizer.type: expected \"ByteLevel\", found \"Metaspace\"",
+                 [](Json& j) { j["pre_tokenizer"]["type"] = "Metaspace"; });
   expect_refusal("pre_tokenizer.add_prefix_space", [](Json& j) { j["pre_tokenizer"]["add_prefix_space"] = true; });
   expect_refusal("pre_tokenizer.use_regex", [](Json& j) { j["pre_tokenizer"]["use_regex"] = false; });
   expect_refusal("post_processor.type", [](Json& j) { j["post_processor"] = {{"type", "TemplateProcessing"}}; });

@@ -139,8 +139,7 @@ void Score(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::
   }
 }
 
-void SumValues(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end,
-               const float* weights) {
+void SumValues(const AttentionTile& tile, std::span<const KeyValuePart> parts, std::int64_t end, const float* weights) {
   std::int64_t row = 0;
   for (; row + 4 <= tile.rows; row += 4) sum_rows<4, 2>(tile, parts, end, weights, end, row);
   for (; row < tile.rows; ++row) sum_rows<1, 8>(tile, parts, end, weights, end, row);

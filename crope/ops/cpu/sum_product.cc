@@ -12,7 +12,8 @@ namespace crope::ops::cpu {
 namespace {
 
 // A panel of b, kMostPassTerms x tile columns, is as large as the first cache, and few rows of a pass by it; a block of
-// a, kMostBlockRows x kMostPassTerms, leaves most of the second cache to what is read ahead; a stage of b fits the third.
+// a, kMostBlockRows x kMostPassTerms, leaves most of the second cache to what is read ahead; a stage of b fits the
+// third.
 constexpr std::int64_t kMostPassTerms = 512;
 constexpr std::int64_t kMostBlockRows = 60;
 constexpr std::int64_t kMostStageTerms = 1024;
