@@ -28,6 +28,10 @@ CacheShape cache_shape(const model::ModelConfig& config) {
   return {config.num_layers, config.num_heads, config.qk_width(), config.v_width()};
 }
 
+std::int64_t bytes_per_token(const CacheShape& shape) {
+  return shape.layers * shape.heads * (shape.key_width + shape.value_width) * static_cast<std::int64_t>(sizeof(float));
+}
+
 std::int64_t KvCache::room() const {
   return owns_last_ ? parts_.back().segment->room - parts_.back().length : 0;
 }

@@ -22,6 +22,9 @@ struct CacheShape {
 
 CacheShape cache_shape(const model::ModelConfig& config);
 
+// Bytes that one token takes.
+std::int64_t bytes_per_token(const CacheShape& shape);
+
 // Not copied, forked. One thread at a time writes to a sequence; forks may be read and written beside each other.
 class KvCache {
  public:

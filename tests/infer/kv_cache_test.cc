@@ -85,15 +85,11 @@ TEST(KvCache, AForkOutlivesWhatItSharesWith) {
   EXPECT_EQ(keys_of(fork, 0, 0), (std::vector<float>{0, 1}));
 }
 
-TEST(KvCache, TheShapeOfThePapersModels) {
+TEST(KvCache, BytesOfATokenOfThePapersModels) {
   model::ModelConfig config;
-  const auto floats_per_token = [&] {
-    const CacheShape shape = cache_shape(config);
-    return shape.layers * shape.heads * (shape.key_width + shape.value_width);
-  };
-  EXPECT_EQ(floats_per_token(), 16 * 2 * 1024);
+  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * 2 * 1024 * 4);
   config.variant = model::Variant::half_rope_qk;
-  EXPECT_EQ(floats_per_token(), 16 * (512 + 1024));
+  EXPECT_EQ(bytes_per_token(cache_shape(config)), 16 * (512 + 1024) * 4);
 }
 
 // All layers of the last step use the memory of one.
