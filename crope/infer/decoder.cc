@@ -25,13 +25,12 @@ Tensor gain_of(const Tensor& gain, std::int64_t width) {
   return gain.defined() ? model::expand_gain(gain.detach(), width).to(at::kFloat).contiguous() : Tensor();
 }
 
-// The kernels for a model's weights and fp32 activations. Throws Error if there are none.
-const ops::Kernels& kernels_of(const model::Transformer& model) {
+void check_model(const model::Transformer& model) {
   const auto type = model.embedding.scalar_type();
-  const ops::Kernels& kernels = ops::inference_kernels(model.embedding.device(), at::kFloat);
-  if (kernels.linear_rows != nullptr && ops::is_weight_type(type)) return kernels;
+  const auto device = model.embedding.device();
+  if (ops::inference_kernels(device, at::kFloat).linear_rows != nullptr && ops::is_weight_type(type)) return;
   throw Error(fmt::format("generation and scoring need a model on the CPU in fp32 or bf16, this one is {} on {}",
-                          toString(type), model.embedding.device().str()));
+                          toString(type), device.str()));
 }
 
 }  // namespace
@@ -63,13 +62,13 @@ struct Decoder::State {
 
   explicit State(const model::Transformer& model)
       : config(model.config),
-        kernels(kernels_of(model)),
         embedding(model.embedding.detach()),
         norm(gain_of(model.norm, model.config.d_model)),
         output{model.output.detach().contiguous()} {
     for (const model::Block& block : model.blocks) layers.emplace_back(block, config);
   }
 
+  const ops::Kernels& kernels() const { return ops::inference_kernels(embedding.device(), at::kFloat); }
   void read_chunks(std::span<const Chunk> chunks);
   void cut_tiles(std::span<const Chunk> chunks, bool with_skipped);
   void drop_skipped(std::span<const Chunk> chunks);
@@ -84,7 +83,6 @@ struct Decoder::State {
   void feed_forward(const Layer& layer);
 
   model::ModelConfig config;
-  const ops::Kernels& kernels;
   Tensor embedding;  // [V, D]
   Tensor norm;       // [D]
   ops::DenseWeight output;
@@ -177,14 +175,14 @@ void Decoder::State::look_up(std::span<const Chunk> chunks) {
 }
 
 void Decoder::State::normalise(const Tensor& gain) {
-  kernels.rms_norm(
+  kernels().rms_norm(
       {.x = hidden.view(), .gain = ops::view(gain), .eps = static_cast<float>(config.norm_eps), .y = normed.view()});
 }
 
 void Decoder::State::multiply(const ops::Weight& weight, const RowBuffer& x, RowBuffer& y, Output output) {
   if (x.view().rows > kFewRows) return ops::multiply_rows(weight, x.tensor(), y.tensor(), output);
   const ops::LinearRows::Map map{ops::view(weight), y.view()};
-  kernels.linear_rows({.x = x.view(), .maps = {&map, 1}, .output = output});
+  kernels().linear_rows({.x = x.view(), .maps = {&map, 1}, .output = output});
 }
 
 void Decoder::State::project_qkv(const Layer& layer) {
@@ -195,7 +193,7 @@ void Decoder::State::project_qkv(const Layer& layer) {
     maps[i].y = qkv[i].view();
     if (rows > kFewRows) ops::multiply_rows(layer.qkv[i], normed.tensor(), qkv[i].tensor(), Output::overwrite);
   }
-  if (rows <= kFewRows) kernels.linear_rows({.x = normed.view(), .maps = maps});
+  if (rows <= kFewRows) kernels().linear_rows({.x = normed.view(), .maps = maps});
 }
 
 void Decoder::State::rotate_and_store(const Layer& layer, std::int64_t index, std::span<const Chunk> chunks) {
@@ -204,17 +202,17 @@ void Decoder::State::rotate_and_store(const Layer& layer, std::int64_t index, st
     const auto count = static_cast<std::int64_t>(chunk.ids.size());
     for (std::int64_t i = 0; i < count; ++i) places.push_back(chunk.cache->place(index, i));
   }
-  kernels.rotary_rows({.H = config.num_heads,
-                       .q = qkv[0].view(),
-                       .k = qkv[1].view(),
-                       .v = qkv[2].view(),
-                       .q_gain = ops::view(layer.q_norm),
-                       .k_gain = ops::view(layer.k_norm),
-                       .eps = static_cast<float>(config.norm_eps),
-                       .cos = ops::view(rope.cos),
-                       .sin = ops::view(rope.sin),
-                       .places = places,
-                       .rotated = rotated.view()});
+  kernels().rotary_rows({.H = config.num_heads,
+                         .q = qkv[0].view(),
+                         .k = qkv[1].view(),
+                         .v = qkv[2].view(),
+                         .q_gain = ops::view(layer.q_norm),
+                         .k_gain = ops::view(layer.k_norm),
+                         .eps = static_cast<float>(config.norm_eps),
+                         .cos = ops::view(rope.cos),
+                         .sin = ops::view(rope.sin),
+                         .places = places,
+                         .rotated = rotated.view()});
 }
 
 void Decoder::State::attend(std::int64_t index, std::span<const Chunk> chunks) {
@@ -229,29 +227,30 @@ void Decoder::State::attend(std::int64_t index, std::span<const Chunk> chunks) {
     const std::size_t begin = chunk == 0 ? 0 : ends[chunk - 1];
     query_tiles.push_back({row, count, visible, std::span(parts).subspan(begin, ends[chunk] - begin)});
   }
-  kernels.cached_attention({.H = config.num_heads,
-                            .scale = static_cast<float>(model::attention_scale(config.qk_width())),
-                            .queries = rotated.view(),
-                            .tiles = query_tiles,
-                            .out = mixed.view()});
+  kernels().cached_attention({.H = config.num_heads,
+                              .scale = static_cast<float>(model::attention_scale(config.qk_width())),
+                              .queries = rotated.view(),
+                              .tiles = query_tiles,
+                              .out = mixed.view()});
 }
 
 void Decoder::State::feed_forward(const Layer& layer) {
   if (rows > kFewRows) {
     ops::multiply_rows(layer.gate, normed.tensor(), gate.tensor(), Output::overwrite);
     ops::multiply_rows(layer.up, normed.tensor(), up.tensor(), Output::overwrite);
-    kernels.swiglu({.gate = gate.view(), .up = up.view(), .y = gate.view()});
+    kernels().swiglu({.gate = gate.view(), .up = up.view(), .y = gate.view()});
   } else {
-    kernels.gated_linear_rows({.x = normed.view(),
-                               .gate = ops::view(layer.gate),
-                               .up = ops::view(layer.up),
-                               .gated = gate.view(),
-                               .up_rows = up.view()});
+    kernels().gated_linear_rows({.x = normed.view(),
+                                 .gate = ops::view(layer.gate),
+                                 .up = ops::view(layer.up),
+                                 .gated = gate.view(),
+                                 .up_rows = up.view()});
   }
   multiply(layer.down, gate, hidden, Output::add);
 }
 
 Decoder::Decoder(const model::Transformer& model) {
+  check_model(model);
   const at::NoGradGuard no_grad;
   state_ = std::make_unique<State>(model);
 }
@@ -300,10 +299,10 @@ void Decoder::for_logit_panels(std::span<const std::int64_t> rows, std::int64_t 
   state.normed.resize(count, state.config.d_model);
   const Tensor wanted = at::tensor(at::IntArrayRef(rows.data(), rows.size()), at::kLong);
   state.normed.tensor().copy_(state.hidden.tensor().index_select(0, wanted));
-  state.kernels.rms_norm({.x = state.normed.view(),
-                          .gain = ops::view(state.norm),
-                          .eps = static_cast<float>(state.config.norm_eps),
-                          .y = state.normed.view()});
+  state.kernels().rms_norm({.x = state.normed.view(),
+                            .gain = ops::view(state.norm),
+                            .eps = static_cast<float>(state.config.norm_eps),
+                            .y = state.normed.view()});
   for (std::int64_t first = 0; first < state.config.vocab_size; first += columns) {
     const std::int64_t width = std::min(columns, state.config.vocab_size - first);
     state.logits.resize(count, width, /*gap=*/0);

@@ -74,7 +74,7 @@ const char* finish_reason_name(FinishReason reason) {
 struct Engine::Sequence {
   std::int64_t number;
   SequenceRequest request;
-  Sampler sampler;
+  TokenSampler sampler;
   KvCache cache;
   std::vector<std::int32_t> ids;  // to be read: prompt and what came after it; the cache holds the first of them
   bool started = false;           // its prompt is being read
@@ -131,7 +131,7 @@ std::int64_t Engine::admit(SequenceRequest request) {
     throw UsageError(fmt::format("token {} of the prompt is {}, outside the vocabulary of {} (0 to {})", i,
                                  request.prompt[i], config.vocab_size, config.vocab_size - 1));
   }
-  Sampler sampler(request.sampling, request.prompt);
+  TokenSampler sampler(request.sampling, request.prompt);
   std::vector<std::int32_t> ids = request.prompt;
   if (only_scores) ids.pop_back();
   sequences_.push_back(

@@ -31,13 +31,13 @@ void validate(const SamplingOptions& options) {
           "a number above 0", options.repetition_penalty);
 }
 
-Sampler::Sampler(const SamplingOptions& options, std::span<const std::int32_t> prompt)
+TokenSampler::TokenSampler(const SamplingOptions& options, std::span<const std::int32_t> prompt)
     : options_(options), random_(options.seed, "sampler") {
   validate(options);
   if (options_.repetition_penalty != 1) seen_.insert(prompt.begin(), prompt.end());
 }
 
-void Sampler::penalise(std::span<float> logits) const {
+void TokenSampler::penalise(std::span<float> logits) const {
   const auto penalty = static_cast<float>(options_.repetition_penalty);
   for (const std::int32_t id : seen_) {
     float& logit = logits[static_cast<std::size_t>(id)];
@@ -45,7 +45,7 @@ void Sampler::penalise(std::span<float> logits) const {
   }
 }
 
-std::int32_t Sampler::sample(std::span<float> logits) {
+std::int32_t TokenSampler::sample(std::span<float> logits) {
   if (options_.repetition_penalty != 1) penalise(logits);
   std::int32_t chosen = 0;
   if (options_.temperature == 0 || options_.top_k == 1) {
@@ -67,7 +67,7 @@ std::int32_t Sampler::sample(std::span<float> logits) {
 
 // Below this no token can be chosen. 104 below the largest, a probability is nothing in fp32. And all tokens together
 // that have less than (1 - p) / V have less than 1 - p: the nucleus is full before it comes to them.
-float Sampler::lowest_of_interest(const ops::RowMaximum& row, std::size_t V) const {
+float TokenSampler::lowest_of_interest(const ops::RowMaximum& row, std::size_t V) const {
   float floor = row.value - 104.0f;
   if (options_.top_p < 1 && options_.top_k == 0) {
     // A little lower than it is, for the rounding of the sum.
@@ -79,7 +79,7 @@ float Sampler::lowest_of_interest(const ops::RowMaximum& row, std::size_t V) con
 
 // `whole` is the weight of all tokens, where the most likely one has 1. Sorts only as many candidates as the nucleus
 // needs.
-std::int32_t Sampler::draw(double whole) {
+std::int32_t TokenSampler::draw(double whole) {
   const auto begin = candidates_.begin();
   if (options_.top_k > 0 && static_cast<std::size_t>(options_.top_k) < candidates_.size()) {
     std::nth_element(begin, begin + options_.top_k - 1, candidates_.end(), kMoreLikely);

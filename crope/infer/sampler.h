@@ -26,10 +26,10 @@ struct SamplingOptions {
 void validate(const SamplingOptions& options);
 
 // The choices of one sequence. The same options, prompt and logits give the same tokens.
-class Sampler {
+class TokenSampler {
  public:
   // `prompt` counts for the repetition penalty. Throws UsageError on options that make no sense.
-  Sampler(const SamplingOptions& options, std::span<const std::int32_t> prompt);
+  TokenSampler(const SamplingOptions& options, std::span<const std::int32_t> prompt);
 
   // The next token, which from then on counts for the penalty. `logits` [V] are not empty; penalty and temperature
   // change them in place. A logit that is not a number is never chosen unless all are none; then the token is 0.

@@ -90,7 +90,8 @@ void multiply_rows(const Weight& weight, const Tensor& x, const Tensor& y, Outpu
       multiply(complex_products(halves_of(x), widened(pair->a, first, count).t(), widened(pair->b, first, count).t(),
                                 ComplexFactor::a_minus_ib, out, add));
     } else {
-      multiply(y.narrow(1, first, count), x, widened(std::get<DenseWeight>(weight).weight, first, count).t(), add);
+      // ATen's product: for prompts of a few hundred rows it is faster than our own (docs/log.md).
+      y.narrow(1, first, count).addmm_(x, widened(std::get<DenseWeight>(weight).weight, first, count).t(), add ? 1 : 0);
     }
   }
 }

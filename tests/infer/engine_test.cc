@@ -48,15 +48,15 @@ TEST_P(EngineOfVariant, TogetherAsOneAtATimeAndAsWithoutCache) {
   const model::Transformer model = small_model(GetParam().variant, 48);
   std::vector<Ids> prompts;
   for (std::uint64_t i = 0; i < 9; ++i) prompts.push_back(draw_ids(i, 1 + 3 * i));
-  Engine together(model, {.prefill_tokens = 10});
-  for (const Ids& prompt : prompts) together.admit({.prompt = prompt, .max_tokens = 15});
-  const auto results = run(together);
+  Engine batched(model, {.prefill_tokens = 10});
+  for (const Ids& prompt : prompts) batched.admit({.prompt = prompt, .max_tokens = 15});
+  const auto results = run(batched);
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    Engine alone(model, {});
-    const std::int64_t number = alone.admit({.prompt = prompts[i], .max_tokens = 15});
+    Engine single(model, {});
+    const std::int64_t number = single.admit({.prompt = prompts[i], .max_tokens = 15});
     const Ids expected = expected_greedy(model, prompts[i], 15);
-    EXPECT_EQ(run(alone)[number].ids, expected) << "prompt " << i;
-    EXPECT_EQ(results.at(static_cast<std::int64_t>(i)).ids, expected) << "prompt " << i << ", together";
+    EXPECT_EQ(run(single)[number].ids, expected) << "prompt " << i;
+    EXPECT_EQ(results.at(static_cast<std::int64_t>(i)).ids, expected) << "prompt " << i << ", batched";
     EXPECT_EQ(results.at(static_cast<std::int64_t>(i)).finish, FinishReason::length);
   }
 }

@@ -65,12 +65,12 @@ TEST(Generation, WhatASequenceGetsDoesNotDependOnTheOthers) {
                         .max_tokens = 20 + static_cast<std::int64_t>(i),
                         .sampling = {.temperature = i % 2 == 0 ? 0.0 : 0.9, .top_p = 0.9, .seed = i}});
   }
-  const auto alone = run(model, &tokenizer, requests, {.batch_size = 1});
-  const auto together = run(model, &tokenizer, requests, {.engine = {.prefill_tokens = 9}, .batch_size = 4});
+  const auto single = run(model, &tokenizer, requests, {.batch_size = 1});
+  const auto batched = run(model, &tokenizer, requests, {.engine = {.prefill_tokens = 9}, .batch_size = 4});
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    EXPECT_EQ(alone[i].ids, together[i].ids) << i;
-    EXPECT_EQ(alone[i].text, together[i].text) << i;
-    EXPECT_EQ(alone[i].ids.size(), 20 + i);
+    EXPECT_EQ(single[i].ids, batched[i].ids) << i;
+    EXPECT_EQ(single[i].text, batched[i].text) << i;
+    EXPECT_EQ(single[i].ids.size(), 20 + i);
   }
 }
 

@@ -85,17 +85,6 @@ TEST(KvCache, AForkOutlivesWhatItSharesWith) {
   EXPECT_EQ(keys_of(fork, 0, 0), (std::vector<float>{0, 1}));
 }
 
-TEST(KvCache, TheShapeOfThePapersModels) {
-  model::ModelConfig config;
-  const auto floats_per_token = [&] {
-    const CacheShape shape = cache_shape(config);
-    return shape.layers * shape.heads * (shape.key_width + shape.value_width);
-  };
-  EXPECT_EQ(floats_per_token(), 16 * 2 * 1024);
-  config.variant = model::Variant::half_rope_qk;
-  EXPECT_EQ(floats_per_token(), 16 * (512 + 1024));
-}
-
 // All layers of the last step use the memory of one.
 TEST(KvCache, OneStepSharesTheMemoryOfItsLayers) {
   KvCache cache(kShape);

@@ -12,27 +12,27 @@ namespace {
 
 using Logits = std::vector<float>;
 
-std::int32_t sample(Sampler& sampler, Logits logits) {
+std::int32_t sample(TokenSampler& sampler, Logits logits) {
   return sampler.sample(logits);
 }
 
 // How often each token comes in `count` draws.
 std::map<std::int32_t, int> frequencies(const SamplingOptions& options, const Logits& logits, int count) {
-  Sampler sampler(options, {});
+  TokenSampler sampler(options, {});
   std::map<std::int32_t, int> result;
   for (int i = 0; i < count; ++i) ++result[sample(sampler, logits)];
   return result;
 }
 
-TEST(Sampler, GreedyTakesTheFirstLargest) {
-  Sampler sampler({}, {});
+TEST(TokenSampler, GreedyTakesTheFirstLargest) {
+  TokenSampler sampler({}, {});
   EXPECT_EQ(sample(sampler, {1, 5, 2, 5}), 1);
   EXPECT_EQ(sample(sampler, {-INFINITY, NAN, -3, -4}), 2);
   EXPECT_EQ(sample(sampler, {NAN, NAN}), 0);
   EXPECT_EQ(sample(sampler, {7}), 0);
 }
 
-TEST(Sampler, FrequenciesAreTheProbabilities) {
+TEST(TokenSampler, FrequenciesAreTheProbabilities) {
   const Logits logits = {0, 1, 2, -1, 0.5};
   constexpr int kDraws = 40000;
   for (const double temperature : {0.5, 1.0, 2.0}) {
@@ -48,7 +48,7 @@ TEST(Sampler, FrequenciesAreTheProbabilities) {
   }
 }
 
-TEST(Sampler, FiltersKeepWhatTheySay) {
+TEST(TokenSampler, FiltersKeepWhatTheySay) {
   // Probabilities 0.5, 0.25, 0.125, 0.0625, 0.0625 in a shuffled order.
   const Logits logits = {std::log(0.125f), std::log(0.5f), std::log(0.0625f), std::log(0.25f), std::log(0.0625f)};
   const auto kept = [&](SamplingOptions options) {
@@ -71,7 +71,7 @@ TEST(Sampler, FiltersKeepWhatTheySay) {
   EXPECT_EQ(kept({.top_k = 3, .top_p = 0.6}), (Ids{1, 3})) << "top-p counts what top-k left: 4/7 is too little";
 }
 
-TEST(Sampler, TheNucleusOfALargeVocabulary) {
+TEST(TokenSampler, TheNucleusOfALargeVocabulary) {
   // 3,000 tokens of equal weight behind one of a half: the nucleus of 0.75 has half of them.
   Logits logits(3001, 0.0f);
   logits[1234] = std::log(3000.0f);
@@ -83,10 +83,10 @@ TEST(Sampler, TheNucleusOfALargeVocabulary) {
   EXPECT_GE(highest, 1450);
 }
 
-TEST(Sampler, SeedsDecide) {
+TEST(TokenSampler, SeedsDecide) {
   const Logits logits(100, 0.0f);
   const auto draw = [&](std::uint64_t seed) {
-    Sampler sampler({.temperature = 1, .seed = seed}, {});
+    TokenSampler sampler({.temperature = 1, .seed = seed}, {});
     std::vector<std::int32_t> ids;
     for (int i = 0; i < 20; ++i) ids.push_back(sample(sampler, logits));
     return ids;
@@ -95,14 +95,14 @@ TEST(Sampler, SeedsDecide) {
   EXPECT_NE(draw(7), draw(8));
 }
 
-TEST(Sampler, RepetitionPenaltyOfPromptAndOwnTokens) {
-  Sampler sampler({.repetition_penalty = 2}, std::vector<std::int32_t>{1});
+TEST(TokenSampler, RepetitionPenaltyOfPromptAndOwnTokens) {
+  TokenSampler sampler({.repetition_penalty = 2}, std::vector<std::int32_t>{1});
   EXPECT_EQ(sample(sampler, {3, 5, 1}), 0) << "5 / 2 is less than 3";
   EXPECT_EQ(sample(sampler, {3, 5, 2.75f}), 2) << "now 0 is penalised too";
   EXPECT_EQ(sample(sampler, {-1, -1.5f, -1.2f, -1.9f}), 3) << "negative logits are multiplied";
 }
 
-TEST(Sampler, OptionsThatMakeNoSense) {
+TEST(TokenSampler, OptionsThatMakeNoSense) {
   for (const SamplingOptions& options :
        {SamplingOptions{.temperature = -1}, SamplingOptions{.temperature = NAN}, SamplingOptions{.top_k = -1},
         SamplingOptions{.top_p = 0}, SamplingOptions{.top_p = 1.1}, SamplingOptions{.top_p = NAN},

@@ -76,14 +76,14 @@ TEST(BlockLinear, AnUntiedBlockLayerIsLinear) {
 TEST(BlockLinear, SeveralLayersEqualOneAtATime) {
   const TensorList inputs = {test::random_tensor({2, 3, 8}), test::random_tensor({4, 4}), test::random_tensor({4, 4}),
                              test::random_tensor({1, 4}), test::random_tensor({1, 4})};
-  const auto together = [](const TensorList& x) {
+  const auto as_one_call = [](const TensorList& x) {
     const std::array weights = {ComplexWeight{x[1], x[2]}, ComplexWeight{x[3], x[4]}};
     return block_linear(x[0], weights);
   };
-  const auto apart = [](const TensorList& x) {
+  const auto one_by_one = [](const TensorList& x) {
     return TensorList{reference::block_linear(x[0], {x[1], x[2]}), reference::block_linear(x[0], {x[3], x[4]})};
   };
-  test::check_against(together, apart, inputs, 1e-12);
+  test::check_against(as_one_call, one_by_one, inputs, 1e-12);
 }
 
 TEST(BlockLinear, OneUnusedOutputStillGivesTheOthersGradient) {
@@ -91,9 +91,9 @@ TEST(BlockLinear, OneUnusedOutputStillGivesTheOthersGradient) {
   const ComplexWeight used{test::random_tensor({2, 2}), test::random_tensor({2, 2})};
   const ComplexWeight unused{test::random_tensor({2, 2}).requires_grad_(), test::random_tensor({2, 2})};
   const std::array weights = {used, unused};
-  const Tensor together = torch::autograd::grad({block_linear(x, weights)[0].sum()}, {x})[0];
-  const Tensor alone = torch::autograd::grad({reference::block_linear(x, used).sum()}, {x})[0];
-  test::expect_close(together, alone, 1e-14);
+  const Tensor got = torch::autograd::grad({block_linear(x, weights)[0].sum()}, {x})[0];
+  const Tensor expected = torch::autograd::grad({reference::block_linear(x, used).sum()}, {x})[0];
+  test::expect_close(got, expected, 1e-14);
 }
 
 TEST(BlockLinear, KeepsLeadingDimensionsAndTakesNonContiguousInput) {
