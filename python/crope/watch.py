@@ -34,22 +34,22 @@ def open_tensorboard(run: Path, options: argparse.Namespace, record: dict[str, A
 def open_wandb(run: Path, options: argparse.Namespace, record: dict[str, Any]) -> Tool:
     import wandb
 
-    session = wandb.init(
+    tracker = wandb.init(
         project=options.project,
         name=options.name or run.name,
         dir=str(options.dir) if options.dir else None,
         config=record,
         mode="offline" if options.offline else None,
     )
-    return lambda step, values: session.log(values, step=step), session.finish
+    return lambda step, values: tracker.log(values, step=step), tracker.finish
 
 
 def open_trackio(run: Path, options: argparse.Namespace, record: dict[str, Any]) -> Tool:
     import trackio
 
     # trackio writes to a database on this machine and uploads only when a Space is named.
-    session = trackio.init(project=options.project, name=options.name or run.name, config=record, embed=False)
-    return lambda step, values: session.log(values, step=step), trackio.finish
+    tracker = trackio.init(project=options.project, name=options.name or run.name, config=record, embed=False)
+    return lambda step, values: tracker.log(values, step=step), trackio.finish
 
 
 TOOLS: dict[str, Callable[[Path, argparse.Namespace, dict[str, Any]], Tool]] = {

@@ -4,21 +4,19 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
-
-# Read when the packages are imported.
-os.environ.update(HF_DATASETS_OFFLINE="1", HF_DATASETS_CACHE=tempfile.mkdtemp(prefix="crope_datasets_"))
 
 import pytest
 from conftest import ROOT, run_crope, run_python
 
 sys.path.insert(0, str(ROOT / "tests" / "parity"))
+# isort: off
+from lm_eval_tasks import local_task_manager, read_lines, write_lines  # first: it says where `datasets` keeps its files
 import lm_eval
 from lm_eval.models.huggingface import HFLM
-from lm_eval_tasks import local_task_manager, read_lines, write_lines
 
+# isort: on
 from crope.lm_eval import CRopeLM
 
 ITEMS = 200
