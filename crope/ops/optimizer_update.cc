@@ -47,7 +47,8 @@ void adamw_step(const Tensor& value, const Tensor& grad, const Tensor& first, co
 
 Tensor momentum_step(const Tensor& buffer, const Tensor& grad, const MomentumOptions& options) {
   const at::NoGradGuard no_grad;
-  if (const auto kernel = flat_kernels_for({buffer, grad}).momentum_update) {
+  const auto kernel = options.in_torch_order ? nullptr : flat_kernels_for({buffer, grad}).momentum_update;
+  if (kernel != nullptr) {
     const Tensor update = at::empty(grad.sizes(), grad.options());
     kernel({.momentum = static_cast<float>(options.momentum),
             .nesterov = options.nesterov,

@@ -19,6 +19,7 @@ void adamw_step(const torch::Tensor& value, const torch::Tensor& grad, const tor
 struct MomentumOptions {
   double momentum;
   bool nesterov;
+  bool in_torch_order = false;  // rounds as torch.optim.Muon does, by ATen's operations
 };
 torch::Tensor momentum_step(const torch::Tensor& buffer, const torch::Tensor& grad, const MomentumOptions& options);
 

@@ -122,10 +122,14 @@ void Muon::step(double lr, std::size_t first, std::size_t end) {
 void Muon::update(std::size_t i, double lr) {
   const at::NoGradGuard no_grad;  // of this thread
   const MuonMatrix& matrix = matrices_[i];
+  const ops::MomentumOptions momentum{
+      .momentum = options_.momentum,
+      .nesterov = options_.nesterov,
+      // A last bit of fp32 may decide how an entry rounds to bf16: the update must then be torch.optim.Muon's exactly.
+      .in_torch_order = options_.iteration_type != matrix.parts[0].scalar_type()};
   std::vector<Tensor> update;
   for (std::size_t part = 0; part < matrix.parts.size(); ++part) {
-    update.push_back(ops::momentum_step(momentum_[i][part], matrix.parts[part].grad(),
-                                        {.momentum = options_.momentum, .nesterov = options_.nesterov}));
+    update.push_back(ops::momentum_step(momentum_[i][part], matrix.parts[part].grad(), momentum));
   }
   const std::vector<Tensor> direction = orthogonalise(matrix, update, options_);
   const double rate = lr * lr_factor(matrix, options_.lr_adjustment);
