@@ -27,9 +27,6 @@ class TokenText {
   // `stop` and the event's was `none`, the engine must be told to remove the sequence.
   Piece take(const TokenEvent& event);
 
-  // Ends a text without a further token, and returns what was held back.
-  std::string finish() { return stream_.finish(); }
-
   // All text so far, without the stop string.
   const std::string& text() const { return stream_.text(); }
 

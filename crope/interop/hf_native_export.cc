@@ -10,6 +10,7 @@
 #include "crope/interop/modelling_file.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
+#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -54,7 +55,7 @@ ExportReport export_hf_native(const fs::path& model_dir, const fs::path& out, to
   AtomicDirectory directory(out);
   const fs::path folder = directory.working_path();
   const torch::Tensor expected = probe_logits(model::load_model(source, log));
-  const fs::path tokenizer = source / "tokenizer.json";
+  const fs::path tokenizer = source / text::kTokenizerFile;
   const SpecialTokens special =
       fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config.max_seq_len) : SpecialTokens{};
   const Json json = native_config(config, type, special);

@@ -59,7 +59,8 @@ struct FusedAttention {
   }
 };
 
-// Of the forward pass below the diagonal; the backward pass needs twice that, besides making the scores again.
+// Operations of the forward pass below the diagonal; the backward pass needs twice that, besides making the scores
+// again.
 double attention_flops(const RotaryInputs& in) {
   return static_cast<double>(in.B * in.H * (in.K() + in.Kv())) * static_cast<double>(in.T * (in.T + 1));
 }

@@ -13,7 +13,7 @@ namespace crope::ops {
 // Values that are not numbers are passed over in the maximum. REQUIRES: logits are not empty.
 RowMaximum row_maximum(std::span<const float> logits);
 
-// Of every row of logits[R, N], N > 0.
+// The maximum of every row of logits[R, N], N > 0.
 std::vector<RowMaximum> row_maxima(const torch::Tensor& logits);
 
 }  // namespace crope::ops

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -13,8 +12,6 @@
 
 namespace crope::study {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Hands out experiments to workers and keeps the time.
 class Queue {

@@ -71,7 +71,6 @@ TEST(JsonFieldsTest, InnerObjectsAreNamedByTheirPath) {
 }
 
 TEST(JsonFieldsTest, LongValuesAreNamedByTheirType) {
-  const Json json = {{"name", Json::array()}};
   const Json long_text = std::string(100, 'x');
   EXPECT_EQ(expected_found("a number", &long_text), "expected a number, found a long string");
   EXPECT_EQ(expected_found("a number", nullptr), "expected a number, found nothing");
