@@ -21,7 +21,7 @@ system_packages=(
   nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libhwy-dev libgloo-dev libgtest-dev libbenchmark-dev gnuplot-nox
   pkg-config libcpp-httplib-dev libboost1.81-dev
 )
-if [ "${1:-}" = fuzz ]; then system_packages+=(clang libclang-rt-14-dev libfuzzer-14-dev); fi
+if [ "${1:-}" = fuzz ]; then system_packages+=(clang libclang-rt-14-dev libfuzzer-14-dev libomp-14-dev); fi
 readonly system_packages
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -86,8 +86,11 @@ class DocumentBuilder {
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) {
     const auto* syntax = dynamic_cast<const typename Value::parse_error*>(&e);
     if (syntax == nullptr) throw Error(fmt::format("{}: not valid JSON: {}", origin_, e.what()));
-    throw Error(fmt::format("{}: not valid JSON at byte {}", origin_, syntax->byte),
-                "the text is damaged or was cut off");
+    fail_at(syntax->byte);
+  }
+
+  [[noreturn]] void fail_at(std::size_t byte) const {
+    throw Error(fmt::format("{}: not valid JSON at byte {}", origin_, byte), "the text is damaged or was cut off");
   }
 
  private:
@@ -168,6 +171,9 @@ class DocumentBuilder {
 
 template <typename Value>
 Value parse(std::string_view text, DocumentBuilder<Value> builder) {
+  // The library takes a NUL byte for the end of the text, and would ignore what follows.
+  const std::size_t nul = text.find('\0');
+  if (nul != std::string_view::npos) builder.fail_at(nul + 1);
   Value::sax_parse(text, &builder);
   return builder.result();
 }

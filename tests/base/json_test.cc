@@ -23,6 +23,7 @@ TEST(Json, KeepsTheOrderOfKeys) {
 
 TEST(Json, RefusesWhatIsNotJson) {
   EXPECT_EQ(message_of(R"({"a": )"), "here: not valid JSON at byte 7");
+  EXPECT_EQ(message_of(std::string_view("{}\0 more", 8)), "here: not valid JSON at byte 3");
   EXPECT_NE(message_of("").find("here: not valid JSON"), std::string::npos);
   EXPECT_NE(message_of("\"\xff\"").find("here: not valid JSON"), std::string::npos);
   EXPECT_NE(message_of("1e999").find("here: not valid JSON"), std::string::npos);

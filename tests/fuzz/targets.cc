@@ -197,7 +197,6 @@ void read_json_line(std::string_view line) {
     is_parsed = false;
     problem = e.what();
   }
-  if (is_parsed && kind == formats::JsonFieldKind::malformed) std::fprintf(stderr, "LINE<%.*s>\n", (int)line.size(), line.data());
   must(!is_parsed || kind != formats::JsonFieldKind::malformed, "a line that parses is not malformed");
   if (is_parsed) must(Json::accept(line), "a line that parses is JSON");
   if (!is_parsed) throw Error(problem);
