@@ -20,13 +20,14 @@ namespace crope::cli {
 namespace {
 
 constexpr std::size_t kOtherDescriptors = 64;  // of files and threads
-constexpr std::size_t kSpareThreads = 64;      // for requests that need no model
 constexpr std::int64_t kMostKeptWindows = 32;  // more beginnings take longer to look through than they save
 
 struct ServeFlags {
   GenerationFlags generation;
   std::string host = "127.0.0.1";
   std::int64_t port = 8080;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_origins;
   std::string api_key_file;
   std::string name = "crope";
   std::int64_t max_sequences = 24;
@@ -74,14 +75,14 @@ serve::ApiOptions api_options(const ServeFlags& flags, const model::ModelConfig&
 serve::HttpOptions http_options(const ServeFlags& flags) {
   const std::size_t descriptors = raise_descriptor_limit();
   const std::size_t wanted = static_cast<std::size_t>(in_range("--max-connections", flags.max_connections, 1, 1 << 20));
-  serve::ConnectionLimits limits;
+  serve::HttpLimits limits;
   limits.max_connections = std::min(wanted, descriptors - std::min(descriptors - 1, kOtherDescriptors));
-  // A thread for every request that can be decoded or wait, and some for those that are answered at once.
-  limits.max_threads = static_cast<std::size_t>(flags.max_sequences + flags.max_waiting) + kSpareThreads;
-  limits.frame.body_bytes = static_cast<std::size_t>(in_range("--max-body-kb", flags.max_body_kb, 1, 1 << 20)) << 10;
-  limits.buffered_bytes = std::max(limits.buffered_bytes, 2 * limits.frame.body_bytes);
-  return {
-      .host = flags.host, .port = static_cast<int>(in_range("--port", flags.port, 0, 65535)), .connections = limits};
+  limits.message.body_bytes = static_cast<std::size_t>(in_range("--max-body-kb", flags.max_body_kb, 1, 1 << 20)) << 10;
+  limits.buffered_bytes = std::max(limits.buffered_bytes, 2 * limits.message.body_bytes);
+  return {.host = flags.host,
+          .port = static_cast<int>(in_range("--port", flags.port, 0, 65535)),
+          .limits = limits,
+          .access = {.hosts = flags.allowed_hosts, .origins = flags.allowed_origins}};
 }
 
 struct Served {
@@ -125,6 +126,10 @@ void declare_serve(Flags& flags) {
   flags.positional("dir", values->generation.dir, "A model or run directory");
   flags.option("--port", values->port, "Port (0: any that is free)");
   flags.option("--host", values->host, "Address to listen on; 0.0.0.0 is every one of this machine");
+  flags.option("--allow-host", values->allowed_hosts,
+               "Also answer requests whose Host header has this name (repeatable)");
+  flags.option("--allow-origin", values->allowed_origins,
+               "Also answer web pages of this site, such as https://example.org (repeatable)");
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
   flags.option("--model-name", values->name, "The model's name in answers");
   flags.option("--weights", values->generation.weights, "fp32, or bf16: half the memory, a little less exact");

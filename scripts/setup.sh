@@ -18,7 +18,7 @@ readonly clang_format_version=14.0.6
 readonly system_packages=(
   g++ cmake ninja-build python3-venv
   nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libhwy-dev libgloo-dev libgtest-dev libbenchmark-dev gnuplot-nox
-  pkg-config libcpp-httplib-dev libboost1.81-dev
+  libboost1.81-dev
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -22,7 +22,8 @@ std::int64_t room(const CompletionRequest& request, const Prompt& prompt, std::i
 }  // namespace
 
 CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest& request,
-                             const text::Tokenizer* tokenizer, std::span<const std::int32_t> end_tokens)
+                             const text::Tokenizer* tokenizer, std::span<const std::int32_t> end_tokens,
+                             std::function<void()> wake)
     : request_(request), tokenizer_(tokenizer) {
   std::vector<infer::SequenceRequest> sequences;
   for (const Prompt& prompt : request_.prompts) {
@@ -48,7 +49,7 @@ CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest
     }
   }
   open_ = submitted_.size();
-  if (!sequences.empty()) ticket_ = inference.submit(std::move(sequences));
+  if (!sequences.empty()) ticket_ = inference.submit(std::move(sequences), std::move(wake));
 }
 
 // The echo, and the first token of a scored prompt, which has no log-probability.

@@ -1,7 +1,6 @@
 #include "crope/serve/http_server.h"
 
 #include <gtest/gtest.h>
-#include <httplib.h>
 
 #include <list>
 #include <thread>
@@ -24,10 +23,8 @@ struct Running {
   Api api;
   HttpServer server;
 
-  explicit Running(const ConnectionLimits& limits = {}, std::int64_t window = 64, ApiOptions options = {})
-      : model(test::served_model(window)),
-        api(model, std::move(options)),
-        server(api, {.port = 0, .connections = limits}) {}
+  explicit Running(const HttpLimits& limits = {}, std::int64_t window = 64, ApiOptions options = {})
+      : model(test::served_model(window)), api(model, std::move(options)), server(api, {.port = 0, .limits = limits}) {}
 
   // The whole answer to bytes on a connection of their own.
   std::string answer(const std::string& bytes) const {
@@ -40,11 +37,10 @@ struct Running {
 
   // A good request, to see that the server lives.
   void expect_alive() const {
-    httplib::Client client("127.0.0.1", server.port());
-    client.set_read_timeout(120);
-    const auto result = client.Post("/v1/completions", R"({"prompt":"hello","max_tokens":3})", "application/json");
-    ASSERT_TRUE(result);
-    EXPECT_EQ(result->status, 200) << result->body;
+    RawClient client(server.port());
+    client.send(post_text("/v1/completions", R"({"prompt":"hello","max_tokens":3})"));
+    const test::RawAnswer answer = client.read_answer();
+    EXPECT_EQ(answer.status, 200) << answer.head << answer.body;
   }
 
   void wait_until_answered() {
@@ -59,72 +55,77 @@ struct Running {
   }
 };
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t place = text.find(part); place != std::string::npos; place = text.find(part, place + 1)) ++count;
+  return count;
+}
+
 TEST(HttpServer, AnswersAndKeepsConnections) {
   Running running;
-  httplib::Client client("127.0.0.1", running.server.port());
-  client.set_keep_alive(true);
+  RawClient client(running.server.port());
   for (int i = 0; i < 3; ++i) {
-    const auto result = client.Post("/v1/completions", R"({"prompt":"hello","max_tokens":2})", "application/json");
-    ASSERT_TRUE(result);
-    EXPECT_EQ(result->status, 200);
-    EXPECT_EQ(result->get_header_value("Content-Type"), "application/json");
+    client.send(post_text("/v1/completions", R"({"prompt":"hello","max_tokens":2})"));
+    const test::RawAnswer answer = client.read_answer();
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    for (const char* line : {"Content-Type: application/json\r\n", "X-Content-Type-Options: nosniff\r\n",
+                             "X-Frame-Options: DENY\r\n", "Referrer-Policy: no-referrer\r\n"}) {
+      EXPECT_NE(answer.head.find(line), std::string::npos) << line << answer.head;
+    }
   }
-  const auto health = client.Get("/health?x=1");
-  ASSERT_TRUE(health);
-  EXPECT_EQ(health->body, R"({"status":"ok"})");
-  EXPECT_NE(running.api.answer({.method = "GET", .path = "/metrics"}).body.find("crope_connections_open 1\n"),
-            std::string::npos);
+  client.send("GET /health?x=1 HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(client.read_answer().body, R"({"status":"ok"})");
+  client.send("HEAD /health HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string head = client.read_all();
+  EXPECT_NE(head.find("Content-Length: 15\r\n"), std::string::npos) << head;
+  EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
 }
 
 TEST(HttpServer, SeveralRequestsInOneWrite) {
   Running running;
-  const std::string get = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string get = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
   const std::string text = running.answer(get + get + "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
-  std::size_t answers = 0;
-  for (std::size_t place = text.find("HTTP/1.1 200"); place != std::string::npos;
-       place = text.find("HTTP/1.1 200", place + 1)) {
-    ++answers;
-  }
-  EXPECT_EQ(answers, 3u) << text;
+  EXPECT_EQ(count_of(text, "HTTP/1.1 200"), 3u) << text;
 }
 
 TEST(HttpServer, Streams) {
   Running running;
-  httplib::Client client("127.0.0.1", running.server.port());
   const std::string body = R"({"prompt":"hello","max_tokens":5,"stream":true,"ignore_eos":true,"logprobs":1})";
-  const auto result = client.Post("/v1/completions", body, "application/json");
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->get_header_value("Content-Type"), "text/event-stream");
-  std::size_t events = 0;
-  for (std::size_t place = result->body.find("data: "); place != std::string::npos;
-       place = result->body.find("data: ", place + 1)) {
-    ++events;
+  RawClient client(running.server.port());
+  for (int i = 0; i < 2; ++i) {
+    client.send(post_text("/v1/completions", body));
+    const test::RawAnswer answer = client.read_answer();
+    EXPECT_NE(answer.head.find("Content-Type: text/event-stream\r\n"), std::string::npos) << answer.head;
+    EXPECT_NE(answer.head.find("X-Content-Type-Options: nosniff\r\n"), std::string::npos) << answer.head;
+    EXPECT_EQ(count_of(answer.body, "data: "), 6u) << answer.body;
+    EXPECT_TRUE(answer.body.ends_with("data: [DONE]\n\n"));
   }
-  EXPECT_EQ(events, 6u) << result->body;
-  EXPECT_TRUE(result->body.ends_with("data: [DONE]\n\n"));
+  // HTTP/1.0 has no chunks.
+  const std::string old = running.answer(
+      "POST /v1/completions HTTP/1.0\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  EXPECT_TRUE(old.ends_with("\n\ndata: [DONE]\n\n")) << old;
 }
 
 TEST(HttpServer, ChunkedAndExpectingBodies) {
   Running running;
-  const std::string chunked = running.answer(
-      "POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-      "6\r\n{\"prom\r\n8\r\npt\":\"a\"}\r\n0\r\n\r\n");
-  EXPECT_TRUE(chunked.starts_with("HTTP/1.1 200")) << chunked;
   RawClient client(running.server.port());
-  const std::string body = R"({"prompt":"a"})";
-  client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n");
+  client.send("POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n{\"prom\r\n");
+  client.send("8\r\npt\":\"a\"}\r\n0\r\n\r\n");
+  EXPECT_EQ(client.read_answer().status, 200);
+  client.send("POST /tokenize HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n");
   EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 100"));
-  client.send(body);
-  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
+  client.send(R"({"prompt":"a"})");
+  EXPECT_EQ(client.read_answer().status, 200) << "on the same connection";
 }
 
 TEST(HttpServer, BadRequestsGetAStatusAndAnErrorObject) {
-  const ConnectionLimits limits{.frame = {.body_bytes = 1000}, .request_time = milliseconds(300)};
+  const HttpLimits limits{
+      .message = {.body_bytes = 1000}, .header_time = milliseconds(300), .body_time = milliseconds(300)};
   Running running(limits);
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"\r\n\r\n", "400"},
       {"nonsense\r\n\r\n", "400"},
-      {"FROB / HTTP/1.1\r\n\r\n", "405"},
+      {"FROB / HTTP/1.1\r\nConnection: close\r\n\r\n", "405"},
       {"GET / HTTP/9.9\r\n\r\n", "400"},
       {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n", "414"},
       {"GET / HTTP/1.1\r\nX: " + std::string(40000, 'a') + "\r\n\r\n", "431"},
@@ -150,8 +151,8 @@ TEST(HttpServer, BadRequestsGetAStatusAndAnErrorObject) {
       {"POST /v1/completions HTTP/1.1\r\nContent-Length: 100\r\n\r\n{\"prompt\"", "408"},
       {"POST /v1/comple", "408"},
       {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"},
-      {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "400"},
-      {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nab", "400"},
+      {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "408"},
+      {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nab", "413"},
       {"POST /v1/completions HTTP/1.1\r\nContent-Type: multipart/form-data\r\nConnection: close\r\nContent-Length: "
        "2\r\n\r\n{}",
        "400"},
@@ -173,12 +174,15 @@ TEST(HttpServer, RangesAndCompressionAreNotForUs) {
 }
 
 TEST(HttpServer, ASlowOrIdleConnectionTakesNothingFromOthers) {
-  Running running({.max_threads = 4});
-  std::list<RawClient> idle, slow;
-  for (int i = 0; i < 100; ++i) idle.emplace_back(running.server.port());
+  Running running;
+  std::list<RawClient> held;
   for (int i = 0; i < 100; ++i) {
-    slow.emplace_back(running.server.port());
-    slow.back().send("POST /v1/completions HTTP/1.1\r\nContent-Length: 500\r\n\r\n{");
+    held.emplace_back(running.server.port());
+    for (const char* headers :
+         {"Content-Length: 500", "Transfer-Encoding: chunked", "Content-Length: 500\r\nExpect: 100-continue"}) {
+      held.emplace_back(running.server.port());
+      held.back().send("POST /v1/completions HTTP/1.1\r\n" + std::string(headers) + "\r\n\r\n");
+    }
   }
   running.expect_alive();
 }
@@ -232,7 +236,7 @@ TEST(HttpServer, DrainsThenEnds) {
   EXPECT_TRUE(running.server.drain(std::chrono::hours(1)));
   text += client.read_all();
   EXPECT_NE(text.find("data: [DONE]"), std::string::npos) << "what was begun is finished";
-  EXPECT_FALSE(httplib::Client("127.0.0.1", running.server.port()).Get("/health")) << "nobody new is served";
+  EXPECT_FALSE(test::can_connect(running.server.port())) << "nobody new is served";
 }
 
 TEST(HttpServer, EndsWithoutWaiting) {
@@ -259,11 +263,10 @@ TEST(HttpServer, APortThatIsTakenIsAnError) {
 TEST(HttpServer, ManyStreamsAreWhatEachIsAlone) {
   Running running;
   const auto ask = [&](int i) {
-    httplib::Client client("127.0.0.1", running.server.port());
-    client.set_read_timeout(120);
-    const std::string body =
-        R"({"prompt":"hello the )" + std::to_string(i) + R"(","max_tokens":30,"seed":7,"stream":true})";
-    std::string text = client.Post("/v1/completions", body, "application/json")->body;
+    RawClient client(running.server.port());
+    client.send(post_text("/v1/completions", R"({"prompt":"hello the )" + std::to_string(i) +
+                                                 R"(","max_tokens":30,"seed":7,"stream":true})"));
+    const std::string text = client.read_answer().body;
     // Ids and times differ.
     std::string pieces;
     for (std::size_t place = text.find("\"text\":"); place != std::string::npos;
