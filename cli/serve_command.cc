@@ -13,7 +13,9 @@
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
+#include "crope/base/memory.h"
 #include "crope/model/cost.h"
+#include "crope/serve/context_limit.h"
 #include "crope/serve/http_server.h"
 
 namespace crope::cli {
@@ -30,6 +32,7 @@ struct ServeFlags {
   std::vector<std::string> allowed_origins;
   std::string api_key_file;
   std::string name = "crope";
+  std::int64_t context = 0;
   std::int64_t max_sequences = 24;
   std::int64_t max_waiting = 512;
   std::int64_t max_connections = 4096;
@@ -85,6 +88,27 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
           .access = {.hosts = flags.allowed_hosts, .origins = flags.allowed_origins}};
 }
 
+// Shortens the model's window to the context that is served. Memory is checked with the weights in it.
+model::LanguageModel with_context(model::LanguageModel model, const ServeFlags& flags, Log& log) {
+  model::ModelConfig& config = model.model.config;
+  const serve::InferenceOptions options = api_options(flags, config).inference;
+  const serve::ContextNeeds needs{.sequences = options.max_sequences,
+                                  .kept_tokens = options.engine.kept_tokens,
+                                  .free_bytes = static_cast<double>(free_memory())};
+  const std::int64_t window = config.max_seq_len, fitting = serve::context_that_fits(config, needs);
+  config.max_seq_len = flags.context == 0 ? fitting : in_range("--context", flags.context, 1, window);
+  const std::string memory =
+      fmt::format("{} sequences, {} of memory free", needs.sequences, format_bytes(needs.free_bytes));
+  log.info(fmt::format("context: {} of the model's {} tokens ({})", config.max_seq_len, window, memory));
+  if (config.max_seq_len > fitting) {
+    log.warn(
+        fmt::format("a context of {} tokens is sure to fit for all; a sequence that finds no memory ends with an "
+                    "error",
+                    fitting));
+  }
+  return model;
+}
+
 struct Served {
   model::LanguageModel model;
   serve::Api api;
@@ -97,7 +121,10 @@ struct Served {
 // of them than processors, all sleep between two pieces of work instead of waiting actively.
 std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
   return std::async(std::launch::async,
-                    [&] { return std::make_unique<Served>(load_model(flags.generation, log), flags); })
+                    [&] {
+                      model::LanguageModel model = load_model(flags.generation, log);
+                      return std::make_unique<Served>(with_context(std::move(model), flags, log), flags);
+                    })
       .get();
 }
 
@@ -134,6 +161,8 @@ void declare_serve(Flags& flags) {
   flags.option("--model-name", values->name, "The model's name in answers");
   flags.option("--weights", values->generation.weights, "fp32, or bf16: half the memory, a little less exact");
   flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
+  flags.option("--context", values->context,
+               "Longest prompt and answer together, in tokens (0: what fits into memory)");
   flags.option("--max-sequences", values->max_sequences, "Answers that are decoded together");
   flags.option("--max-waiting", values->max_waiting, "Answers that may wait; more are refused with status 429");
   flags.option("--max-connections", values->max_connections, "Open connections");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "crope/serve/api_error.h"
+
 namespace crope::serve {
 namespace {
 
@@ -70,6 +72,7 @@ ChoicePiece CompletionRun::take(const Ticket::Event& event) {
   const std::size_t index = submitted_[event.index];
   Choice& choice = choices_[index];
   const infer::TokenEvent& token = event.token;
+  if (token.finish == FinishReason::memory) throw ApiError(503, "the server has no memory left for this request");
   ChoicePiece piece{.index = index};
   if (!choice.begun) {
     piece = begin_choice(index);

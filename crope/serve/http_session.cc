@@ -39,8 +39,9 @@ void Session::on_readable(error_code error) {
   is_waiting_ = false;
   const std::size_t count = error ? 0 : socket_.read_some(asio::buffer(host_.bytes), error);
   if (error == asio::error::would_block) return read();
-  if (error == asio::error::eof && phase_ == Phase::answering) {
+  if (error == asio::error::eof && (phase_ == Phase::answering || reader_)) {
     no_more_bytes_ = Clock::now();  // the client has finished sending, or has gone
+    if (phase_ == Phase::reading) refuse({400, "the request was cut off"});
     return;
   }
   if (error) return close();

@@ -75,6 +75,8 @@ std::string Metrics::text(const InferenceThread::Statistics& inference, const Co
   text += single("crope_decode_seconds_total", "counter", "Time of the other steps.", inference.engine.decode_seconds);
   text += single("crope_sequences_running", "gauge", "Sequences that are decoded.", inference.running);
   text += single("crope_sequences_waiting", "gauge", "Sequences that wait for a place.", inference.waiting);
+  text += single("crope_kept_tokens", "gauge", "Tokens of ended sequences whose keys and values are held in memory.",
+                 inference.engine.kept_tokens);
   text += single("crope_connections_open", "gauge", "Open connections.", connections.open);
   text += single("crope_requests_answering", "gauge", "Requests that are being answered.", connections.answering);
   text += single("process_resident_memory_bytes", "gauge", "Memory of the process.", resident_memory());

@@ -23,7 +23,9 @@ struct RawAnswer {
 
 class RawClient {
  public:
-  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  // `receive_bytes`: how much the system takes before anybody reads; 0: what is usual.
+  explicit RawClient(int port, int receive_bytes = 0) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    if (receive_bytes > 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(port));
@@ -73,6 +75,7 @@ class RawClient {
     }
     answer.head = take(end + 4);
     answer.status = std::atoi(answer.head.c_str() + sizeof "HTTP/1.1");
+    if (answer.status == 100 || answer.status == 204) return answer;
     const std::size_t length = answer.head.find("Content-Length: ");
     if (length != std::string::npos) {
       answer.body = take(std::strtoul(answer.head.c_str() + length + 16, nullptr, 10));
@@ -89,6 +92,15 @@ class RawClient {
     }
   }
 
+  // Appends what has come, after waiting for something; false at the end.
+  bool read_some(std::string& text) {
+    char bytes[4096];
+    const auto count = ::recv(socket_, bytes, sizeof bytes, 0);
+    if (count <= 0) return false;
+    text.append(bytes, static_cast<std::size_t>(count));
+    return true;
+  }
+
  private:
   std::string take(std::size_t size) {
     while (ahead_.size() < size && read_some(ahead_)) {
@@ -96,14 +108,6 @@ class RawClient {
     const std::string taken = ahead_.substr(0, size);
     ahead_.erase(0, size);
     return taken;
-  }
-
-  bool read_some(std::string& text) {
-    char bytes[4096];
-    const auto count = ::recv(socket_, bytes, sizeof bytes, 0);
-    if (count <= 0) return false;
-    text.append(bytes, static_cast<std::size_t>(count));
-    return true;
   }
 
   int socket_;
