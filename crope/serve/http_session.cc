@@ -14,7 +14,10 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::chrono::milliseconds kLingerTime{2000};
+// After a client has finished sending: when it is asked whether it is there, and when it is given up if it cannot be.
+constexpr std::chrono::milliseconds kProbeTime{200};
 constexpr std::chrono::milliseconds kHalfClosedTime{2000};
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::size_t kLargeBody = std::size_t{64} << 10;
 constexpr std::size_t kReadAhead = std::size_t{64} << 10;  // bytes of further requests taken during an answer
 
@@ -25,7 +28,7 @@ void Session::await_request() {
   reader_.reset();
   form_ = {};
   deadline_ = Clock::now() + limits_.idle_time;
-  is_head_taken_ = is_stream_ = is_woken_ = is_complete_ = false;
+  is_head_taken_ = is_probed_ = is_stream_ = is_woken_ = is_complete_ = false;
 }
 
 void Session::read() {
@@ -41,6 +44,7 @@ void Session::on_readable(error_code error) {
   if (error == asio::error::would_block) return read();
   if (error == asio::error::eof && (phase_ == Phase::answering || reader_)) {
     no_more_bytes_ = Clock::now();  // the client has finished sending, or has gone
+    socket_.async_wait(tcp::socket::wait_error, guard([this](error_code) { close(); }));
     if (phase_ == Phase::reading) refuse({400, "the request was cut off"});
     return;
   }
@@ -69,12 +73,12 @@ void Session::parse() {
   if (progress == RequestReader::Progress::in_header || had_head) return;
   is_head_taken_ = true;
   deadline_ = Clock::now() + limits_.body_time;
-  if (reader_->expects_continue()) write("HTTP/1.1 100 Continue\r\n\r\n");
+  if (reader_->expects_continue()) write(kContinue);
 }
 
 void Session::dispatch() {
   phase_ = Phase::answering;
-  deadline_ = Clock::time_point::max();
+  deadline_ = answer_end_ = Clock::time_point::max();
   ++host_.answering;
   if (reader_->is_preflight()) {
     return send_whole({.status = 204,
@@ -219,10 +223,17 @@ void Session::expire(Clock::time_point now) {
   if (phase_ == Phase::answering) {
     if (is_writing()) {
       if (now >= stall_end_ || now >= answer_end_) close();
-    } else if (no_more_bytes_ && !is_stream_ && now >= *no_more_bytes_ + kHalfClosedTime) {
-      close();
-    } else if (now >= deadline_) {
-      pump();
+      return;
+    }
+    if (now >= deadline_) pump();
+    if (!no_more_bytes_ || is_stream_ || is_probed_) return;
+    // Whoever has gone answers anything that is written with a reset.
+    const auto silence = now - *no_more_bytes_;
+    if (form_.has_chunks && silence >= kProbeTime) {
+      is_probed_ = true;
+      write(kContinue);
+    } else if (silence >= kHalfClosedTime) {
+      close();  // HTTP/1.0 has no answer before the answer
     }
   } else if (now >= deadline_) {
     // Half a request gets an answer; silence gets none.

@@ -123,6 +123,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool is_head_taken_ = false;
   bool is_waiting_ = false;                         // for bytes
   std::optional<Clock::time_point> no_more_bytes_;  // since when
+  bool is_probed_ = false;                          // asked whether it is there
 
   // Of the answer.
   AnswerForm form_;

@@ -23,7 +23,7 @@ import threading
 import time
 
 MEMORY_TOLERANCE = 20 * 2**20
-CACHE_MB, TOKEN_BYTES, WINDOW = 2, 1024, 64  # the server's cache, the model's keys and values for a token
+CACHE_MB, TOKEN_BYTES, CONTEXT = 2, 1024, 128  # of the server; TOKEN_BYTES: keys and values of a token
 PATIENCE = 120  # seconds for one answer; a server that hangs fails
 
 
@@ -43,7 +43,7 @@ def make_model(program, folder):
 class Server:
     def __init__(self, program, model):
         # What is kept on purpose is little here.
-        command = [program, "serve", str(model), "--port", "0", "--max-sequences", "8", "--cache-mb", str(CACHE_MB),
+        command = [program, "serve", str(model), "--port", "0", "--max-sequences", "8", "--cache-mb", str(CACHE_MB), "--context", str(CONTEXT),
                    "--allow-host", "model.example", "--allow-origin", "https://app.example"]  # fmt: skip
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
@@ -279,7 +279,7 @@ def check_limits(server):
     # A small request for a huge answer.
     status, answer = ask(server, "/v1/completions", {"prompt": "a", "n": 256, "max_tokens": 60, "logprobs": 20, "echo": True})
     assert status == 400 and answer["error"]["code"] == "too_many_logprobs", answer
-    status, answer = ask(server, "/v1/completions", {"prompt": [1] * (WINDOW + 1)})
+    status, answer = ask(server, "/v1/completions", {"prompt": [1] * (CONTEXT + 1)})
     assert status == 400 and answer["error"]["code"] == "context_length_exceeded", answer
     # Numbers at the ends of their types.
     greedy = {"prompt": "Once", "max_tokens": 2**63 - 1, "temperature": 0, "ignore_eos": True}
@@ -297,7 +297,7 @@ def check_limits(server):
 
 def leave_attention(server, count):
     """Clients that ask for a picture of the attention and do not wait for it."""
-    body = json.dumps({"ids": [1] * WINDOW, "layer": 1, "head": 0}).encode()
+    body = json.dumps({"ids": [1] * CONTEXT, "layer": 1, "head": 0}).encode()
     for _ in range(count):
         with server.connect() as connection:
             connection.sendall(request("POST", "/api/attention", body))

@@ -120,7 +120,19 @@ TEST(HttpSession, AClientThatFinishedSendingIsAnswered) {
   RawClient client(running.server.port());
   client.send(post_text("/v1/completions", R"({"prompt":"hello","max_tokens":3})"));
   client.finish_sending();
-  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
+  test::RawAnswer answer = client.read_answer();
+  if (answer.status == 100) answer = client.read_answer();
+  EXPECT_EQ(answer.status, 200) << answer.head;
+}
+
+// Nobody can tell from an end of sending whether the client has gone; a reset to "100 Continue" tells.
+TEST(HttpSession, AClientThatFinishedSendingIsWaitedFor) {
+  Running running({}, /*window=*/1 << 17, {.request_time = std::chrono::seconds(4)});
+  RawClient client(running.server.port());
+  client.send(post_text("/v1/completions", R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000})"));
+  client.finish_sending();
+  EXPECT_EQ(client.read_answer().status, 100);
+  EXPECT_EQ(client.read_answer().status, 504) << "when its own time is over";
 }
 
 TEST(HttpSession, ClientsThatVanishFreeTheirPlaces) {
