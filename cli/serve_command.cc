@@ -13,22 +13,26 @@
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
+#include "crope/base/memory.h"
 #include "crope/model/cost.h"
+#include "crope/serve/context_limit.h"
 #include "crope/serve/http_server.h"
 
 namespace crope::cli {
 namespace {
 
 constexpr std::size_t kOtherDescriptors = 64;  // of files and threads
-constexpr std::size_t kSpareThreads = 64;      // for requests that need no model
 constexpr std::int64_t kMostKeptWindows = 32;  // more beginnings take longer to look through than they save
 
 struct ServeFlags {
   GenerationFlags generation;
   std::string host = "127.0.0.1";
   std::int64_t port = 8080;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> allowed_origins;
   std::string api_key_file;
   std::string name = "crope";
+  std::int64_t context = 0;
   std::int64_t max_sequences = 24;
   std::int64_t max_waiting = 512;
   std::int64_t max_connections = 4096;
@@ -74,14 +78,35 @@ serve::ApiOptions api_options(const ServeFlags& flags, const model::ModelConfig&
 serve::HttpOptions http_options(const ServeFlags& flags) {
   const std::size_t descriptors = raise_descriptor_limit();
   const std::size_t wanted = static_cast<std::size_t>(in_range("--max-connections", flags.max_connections, 1, 1 << 20));
-  serve::ConnectionLimits limits;
+  serve::HttpLimits limits;
   limits.max_connections = std::min(wanted, descriptors - std::min(descriptors - 1, kOtherDescriptors));
-  // A thread for every request that can be decoded or wait, and some for those that are answered at once.
-  limits.max_threads = static_cast<std::size_t>(flags.max_sequences + flags.max_waiting) + kSpareThreads;
-  limits.frame.body_bytes = static_cast<std::size_t>(in_range("--max-body-kb", flags.max_body_kb, 1, 1 << 20)) << 10;
-  limits.buffered_bytes = std::max(limits.buffered_bytes, 2 * limits.frame.body_bytes);
-  return {
-      .host = flags.host, .port = static_cast<int>(in_range("--port", flags.port, 0, 65535)), .connections = limits};
+  limits.message.body_bytes = static_cast<std::size_t>(in_range("--max-body-kb", flags.max_body_kb, 1, 1 << 20)) << 10;
+  limits.buffered_bytes = std::max(limits.buffered_bytes, 2 * limits.message.body_bytes);
+  return {.host = flags.host,
+          .port = static_cast<int>(in_range("--port", flags.port, 0, 65535)),
+          .limits = limits,
+          .access = {.hosts = flags.allowed_hosts, .origins = flags.allowed_origins}};
+}
+
+// Shortens the model's window to the context that is served. Memory is checked with the weights in it.
+model::LanguageModel with_context(model::LanguageModel model, const ServeFlags& flags, Log& log) {
+  model::ModelConfig& config = model.model.config;
+  const serve::InferenceOptions options = api_options(flags, config).inference;
+  const serve::ContextNeeds needs{.sequences = options.max_sequences,
+                                  .kept_tokens = options.engine.kept_tokens,
+                                  .free_bytes = static_cast<double>(free_memory())};
+  const std::int64_t window = config.max_seq_len, fitting = serve::context_that_fits(config, needs);
+  config.max_seq_len = flags.context == 0 ? fitting : in_range("--context", flags.context, 1, window);
+  const std::string memory =
+      fmt::format("{} sequences, {} of memory free", needs.sequences, format_bytes(needs.free_bytes));
+  log.info(fmt::format("context: {} of the model's {} tokens ({})", config.max_seq_len, window, memory));
+  if (config.max_seq_len > fitting) {
+    log.warn(
+        fmt::format("a context of {} tokens is sure to fit for all; a sequence that finds no memory ends with an "
+                    "error",
+                    fitting));
+  }
+  return model;
 }
 
 struct Served {
@@ -96,7 +121,10 @@ struct Served {
 // of them than processors, all sleep between two pieces of work instead of waiting actively.
 std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
   return std::async(std::launch::async,
-                    [&] { return std::make_unique<Served>(load_model(flags.generation, log), flags); })
+                    [&] {
+                      model::LanguageModel model = load_model(flags.generation, log);
+                      return std::make_unique<Served>(with_context(std::move(model), flags, log), flags);
+                    })
       .get();
 }
 
@@ -125,10 +153,16 @@ void declare_serve(Flags& flags) {
   flags.positional("dir", values->generation.dir, "A model or run directory");
   flags.option("--port", values->port, "Port (0: any that is free)");
   flags.option("--host", values->host, "Address to listen on; 0.0.0.0 is every one of this machine");
+  flags.option("--allow-host", values->allowed_hosts,
+               "Also answer requests whose Host header has this name (repeatable)");
+  flags.option("--allow-origin", values->allowed_origins,
+               "Also answer web pages of this site, such as https://example.org (repeatable)");
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
   flags.option("--model-name", values->name, "The model's name in answers");
   flags.option("--weights", values->generation.weights, kWeightsHelp);
   flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
+  flags.option("--context", values->context,
+               "Longest prompt and answer together, in tokens (0: what fits into memory)");
   flags.option("--max-sequences", values->max_sequences, "Answers that are decoded together");
   flags.option("--max-waiting", values->max_waiting, "Answers that may wait; more are refused with status 429");
   flags.option("--max-connections", values->max_connections, "Open connections");

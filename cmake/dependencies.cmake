@@ -10,8 +10,7 @@
 #   crope_utf8proc  case and classes of Unicode characters
 #   crope_highway   SIMD with run-time dispatch
 #   crope_c10d      the headers that LibTorch's c10d includes and does not bring: Gloo's, and NCCL's where there is CUDA
-#   crope_httplib   cpp-httplib: HTTP
-#   crope_boost     Boost, headers only
+#   crope_boost     Boost, headers only: statistics; Asio and Beast for HTTP
 
 find_package(OpenMP REQUIRED)
 find_package(Threads REQUIRED)
@@ -135,22 +134,13 @@ add_library(crope_highway INTERFACE)
 target_include_directories(crope_highway SYSTEM INTERFACE "${Highway_INCLUDE_DIR}")
 target_link_libraries(crope_highway INTERFACE "${Highway_LIBRARY}")
 
-# Macros of its build change the types in its header: all flags are those of its package.
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(Httplib IMPORTED_TARGET cpp-httplib)
-if(NOT Httplib_FOUND)
-  message(FATAL_ERROR "cpp-httplib was not found. Run scripts/setup.sh, or install libcpp-httplib-dev.")
-endif()
-find_package(OpenSSL REQUIRED)  # its header includes OpenSSL's
-add_library(crope_httplib INTERFACE)
-target_link_libraries(crope_httplib INTERFACE PkgConfig::Httplib OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
-
 find_path(Boost_INCLUDE_DIR boost/math/distributions/students_t.hpp)
 if(NOT Boost_INCLUDE_DIR)
   message(FATAL_ERROR "Boost's headers were not found. Run scripts/setup.sh, or install libboost1.81-dev.")
 endif()
 add_library(crope_boost INTERFACE)
 target_include_directories(crope_boost SYSTEM INTERFACE "${Boost_INCLUDE_DIR}")
+target_link_libraries(crope_boost INTERFACE Threads::Threads)
 
 # LibTorch has Gloo inside, but not its headers. Nothing is linked: a second Gloo beside LibTorch's would be met half by
 # half.

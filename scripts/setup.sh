@@ -19,7 +19,7 @@ readonly clang_format_version=14.0.6
 system_packages=(
   g++ cmake ninja-build python3-venv
   nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libhwy-dev libgloo-dev libgtest-dev libbenchmark-dev gnuplot-nox
-  pkg-config libcpp-httplib-dev libboost1.81-dev
+  libboost1.81-dev
 )
 if [ "${1:-}" = fuzz ]; then system_packages+=(clang libclang-rt-14-dev libfuzzer-14-dev libomp-14-dev); fi
 readonly system_packages

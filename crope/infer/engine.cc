@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "crope/base/error.h"
 #include "crope/base/parallel.h"
@@ -65,6 +66,8 @@ const char* finish_reason_name(FinishReason reason) {
       return "window";
     case FinishReason::end_token:
       return "end_token";
+    case FinishReason::memory:
+      return "memory";
     case FinishReason::none:
       break;
   }
@@ -131,6 +134,7 @@ std::int64_t Engine::admit(SequenceRequest request) {
     throw UsageError(fmt::format("token {} of the prompt is {}, outside the vocabulary of {} (0 to {})", i,
                                  request.prompt[i], config.vocab_size, config.vocab_size - 1));
   }
+  request.max_tokens = std::min(request.max_tokens, config.max_seq_len + 1);
   TokenSampler sampler(request.sampling, request.prompt);
   std::vector<std::int32_t> ids = request.prompt;
   if (only_scores) ids.pop_back();
@@ -142,8 +146,10 @@ std::int64_t Engine::admit(SequenceRequest request) {
 void Engine::remove(std::int64_t number) {
   for (auto sequence = sequences_.begin(); sequence != sequences_.end(); ++sequence) {
     if (sequence->number != number) continue;
-    keep(*sequence);
-    sequences_.erase(sequence);
+    // Gone in any case, also if there is no memory to note it.
+    std::list<Sequence> removed;
+    removed.splice(removed.begin(), sequences_, sequence);
+    keep(removed.front());
     return;
   }
 }
@@ -183,7 +189,11 @@ void Engine::share_prefix(Sequence& sequence) {
   }
   for (const Kept& kept : kept_) consider(kept, kept.score_width);
   if (best == nullptr) return;
-  sequence.cache = best->fork(longest);
+  try {
+    sequence.cache = best->fork(longest);
+  } catch (const std::exception&) {
+    return;  // no memory for a copy: it is read as if nobody else had
+  }
   statistics_.shared_tokens += longest;
   if (!sequence.request.scores_prompt) return;
   sequence.scores.assign(best_scores->begin(), best_scores->begin() + longest);
@@ -199,10 +209,31 @@ void Engine::keep(Sequence& sequence) {
   sequence.ids.resize(static_cast<std::size_t>(sequence.cache.length()));
   kept_.push_front(
       {std::move(sequence.ids), std::move(sequence.cache), std::move(sequence.scores), sequence.score_width()});
-  std::int64_t total = 0;
+  std::unordered_set<const void*> counted;
+  statistics_.kept_tokens = 0;
   for (auto kept = kept_.begin(); kept != kept_.end();) {
-    total += kept->cache.length();
-    kept = total > options_.kept_tokens ? kept_.erase(kept) : std::next(kept);
+    const auto segments = kept->cache.segments();
+    std::int64_t more = 0;
+    for (const auto& [segment, room] : segments) more += counted.contains(segment) ? 0 : room;
+    if (statistics_.kept_tokens + more > options_.kept_tokens) {
+      kept = kept_.erase(kept);
+      continue;
+    }
+    statistics_.kept_tokens += more;
+    for (const auto& [segment, room] : segments) counted.insert(segment);
+    ++kept;
+  }
+}
+
+// False: there is no memory.
+bool Engine::make_room(Sequence& sequence, std::int64_t count) {
+  const std::int64_t whole = std::min(
+      config().max_seq_len, std::max(sequence.prompt_size() + sequence.request.max_tokens - 1, sequence.prompt_size()));
+  try {
+    sequence.cache.reserve(count, whole - sequence.cache.length());
+    return true;
+  } catch (const std::exception&) {
+    return false;
   }
 }
 
@@ -265,6 +296,7 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
   std::vector<Chunk> chunks;
   std::vector<Row> prompt_rows, next_rows;
   std::vector<Sequence*> scored;  // completely, and nothing follows
+  std::vector<Sequence*> failed;  // for want of memory
   std::int64_t row = 0, prompt_tokens = 0;
   for (Sequence& sequence : sequences_) {
     std::int64_t count = sequence.pending();
@@ -275,13 +307,14 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
         if (waits_for_another(sequence)) continue;
         share_prefix(sequence);
         sequence.started = true;
-        const std::int64_t whole = sequence.prompt_size() + sequence.request.max_tokens - 1;
-        sequence.cache.reserve(std::min(config().max_seq_len, std::max(whole, sequence.prompt_size())) -
-                               sequence.cache.length());
       }
       count = std::min(sequence.pending(), options_.prefill_tokens - prompt_tokens);
-      prompt_tokens += count;
     }
+    if (!make_room(sequence, count)) {
+      failed.push_back(&sequence);
+      continue;
+    }
+    if (reads_prompt) prompt_tokens += count;
     const auto first = static_cast<std::size_t>(sequence.cache.length());
     const bool is_last = count == sequence.pending();
     const bool scores = reads_prompt && sequence.request.scores_prompt;
@@ -302,7 +335,7 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
       next_rows.push_back({&sequence, row - 1, sequence.ids.size()});
     }
   }
-  decoder_.append(chunks);
+  if (!chunks.empty()) decoder_.append(chunks);
   for (std::size_t i = 0; i < prompt_rows.size(); i += kMostLogitRows) {
     score_prompts(std::span(prompt_rows).subspan(i, std::min(kMostLogitRows, prompt_rows.size() - i)));
   }
@@ -320,6 +353,10 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
     events.push_back(
         {.sequence = sequence->number, .id = -1, .finish = FinishReason::length, .prompt = sequence->scores});
     remove(sequence->number);
+  }
+  for (const Sequence* sequence : failed) {
+    events.push_back({.sequence = sequence->number, .id = -1, .finish = FinishReason::memory});
+    sequences_.remove_if([&](const Sequence& each) { return &each == sequence; });  // nothing of it is kept
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (prompt_tokens == 0) {

@@ -25,6 +25,7 @@ enum class FinishReason {
   length,     // max_tokens
   window,     // max_seq_len tokens have been read: the model has no place for another
   end_token,  // one of the end tokens came
+  memory,     // there is no memory for its next keys and values; the others go on
 };
 
 const char* finish_reason_name(FinishReason reason);
@@ -66,7 +67,7 @@ struct TokenEvent {
 struct EngineOptions {
   // Prompt tokens read in one step, over all sequences: how long the others wait for a prompt.
   std::int64_t prefill_tokens = 256;
-  // Tokens of ended sequences that are kept for prompts that begin alike.
+  // Tokens of ended sequences that are kept for prompts that begin alike, by the room that they hold in memory.
   std::int64_t kept_tokens = 2048;
 };
 
@@ -78,8 +79,8 @@ class Engine {
 
   const model::ModelConfig& config() const { return decoder_.config(); }
 
-  // A number that no other sequence has. Throws UsageError if the prompt is empty, longer than the window or has an id
-  // that the model does not have, or if the options make no sense.
+  // A number that no other sequence has. Of max_tokens, no more count than the window has. Throws UsageError if the
+  // prompt is empty, longer than the window or has an id that the model does not have, or if the options make no sense.
   std::int64_t admit(SequenceRequest request);
 
   // Ends a sequence; nothing happens if there is none of that number. Not during step().
@@ -101,6 +102,7 @@ class Engine {
     double prefill_seconds = 0;       // of steps that read prompts
     double decode_seconds = 0;        // of the others
     std::int64_t decoded_tokens = 0;  // in decode_seconds
+    std::int64_t kept_tokens = 0;     // room that ended sequences hold now
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -114,6 +116,7 @@ class Engine {
   void score_prompts(std::span<const Row> rows);
   TokenEvent take_token(Sequence& sequence, std::span<float> logits);
   void keep(Sequence& sequence);
+  bool make_room(Sequence& sequence, std::int64_t count);
 
   Decoder decoder_;
   EngineOptions options_;

@@ -58,6 +58,10 @@ void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const 
       const auto place = running.find(event.sequence);
       if (place == running.end()) return;
       Running& sequence = place->second;
+      if (event.finish == FinishReason::memory) {
+        throw Error(fmt::format("no memory is left for the keys and values of sequence {}", sequence.index),
+                    "ask for fewer tokens or a smaller batch");
+      }
       sequence.result.ids.push_back(event.id);
       const TokenText::Piece piece = sequence.text.take(event);
       if (callbacks.on_token) callbacks.on_token(sequence.index, event.id, piece.text);

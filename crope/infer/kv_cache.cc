@@ -7,6 +7,12 @@
 #include "crope/ops/device.h"
 
 namespace crope::infer {
+namespace {
+
+// Room of a short sequence's first segment, where that much is expected.
+constexpr std::int64_t kFirstRoom = 256;
+
+}  // namespace
 
 // keys [layers heads room, K] and values [layers heads room, Kv].
 struct KvCache::Segment {
@@ -17,6 +23,16 @@ struct KvCache::Segment {
         values(at::empty({layers * shape.heads * room, shape.value_width}, at::kFloat)),
         key_rows(ops::mutable_view(keys)),
         value_rows(ops::mutable_view(values)) {}
+
+  // The first `count` tokens of another one.
+  Segment(const CacheShape& shape, const Segment& from, std::int64_t count) : Segment(shape, shape.layers, count) {
+    const auto copy = [&](const at::Tensor& source, const at::Tensor& target) {
+      const std::int64_t width = source.size(1);
+      target.view({-1, count, width}).copy_(source.view({-1, from.room, width}).narrow(1, 0, count));
+    };
+    copy(from.keys, keys);
+    copy(from.values, values);
+  }
 
   std::int64_t room;
   std::int64_t layer_rows;  // from one layer to the next; 0 where all share one
@@ -32,9 +48,10 @@ std::int64_t KvCache::room() const {
   return owns_last_ ? parts_.back().segment->room - parts_.back().length : 0;
 }
 
-void KvCache::reserve(std::int64_t count) {
+void KvCache::reserve(std::int64_t count, std::int64_t expected) {
   if (room() >= count) return;
-  parts_.push_back({std::make_shared<Segment>(shape_, shape_.layers, count), 0});
+  const std::int64_t wanted = std::max(count, std::min(expected, std::max(length_, kFirstRoom)));
+  parts_.push_back({std::make_shared<Segment>(shape_, shape_.layers, wanted), 0});
   owns_last_ = true;
 }
 
@@ -49,9 +66,17 @@ KvCache KvCache::fork(std::int64_t length) const {
   for (const Part& part : parts_) {
     const std::int64_t taken = std::min(part.length, length - result.length_);
     if (taken == 0) continue;
-    result.parts_.push_back({part.segment, taken});
+    const bool is_copied = 2 * taken < part.segment->room && part.segment->layer_rows != 0;
+    result.parts_.push_back(
+        {is_copied ? std::make_shared<Segment>(shape_, *part.segment, taken) : part.segment, taken});
     result.length_ += taken;
   }
+  return result;
+}
+
+std::vector<std::pair<const void*, std::int64_t>> KvCache::segments() const {
+  std::vector<std::pair<const void*, std::int64_t>> result;
+  for (const Part& part : parts_) result.emplace_back(part.segment.get(), part.segment->room);
   return result;
 }
 

@@ -1,11 +1,14 @@
 // Keys and values of one sequence.
 //
-// They stand in segments of fixed room. A fork shares the segments of another sequence up to a length and continues in
-// one of its own: a prefix that many sequences have in common is stored and computed once, and never copied.
+// They stand in segments of fixed room, and room is added as the sequence grows. A fork shares the segments of another
+// sequence up to a length and continues in one of its own: a prefix that many sequences have in common is computed once
+// and stored once. A segment of which a fork needs less than half is copied as far as it is needed, so that a sequence
+// never holds more than twice the room of its tokens.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "crope/model/config.h"
@@ -34,15 +37,19 @@ class KvCache {
   // Tokens held.
   std::int64_t length() const { return length_; }
 
-  // Makes room for `count` more tokens in one segment. Memory that is never written to is not taken from the system.
-  void reserve(std::int64_t count);
+  // Makes room for `count` more tokens in one segment. A new segment gets room for up to `expected` tokens, but for no
+  // more than are held, or a few: a sequence may end long before its limit. Throws what ATen throws without memory.
+  void reserve(std::int64_t count, std::int64_t expected = 0);
 
   // The same for `count` tokens that are the last and come in one step: nobody looks back at them when the step is
   // over, so that all layers use the memory of one.
   void reserve_for_one_step(std::int64_t count);
 
-  // The first `length` tokens, shared. REQUIRES: 0 <= length <= this->length().
+  // The first `length` tokens. REQUIRES: 0 <= length <= this->length().
   KvCache fork(std::int64_t length) const;
+
+  // The segments, each with its room in tokens: what this sequence keeps from being freed.
+  std::vector<std::pair<const void*, std::int64_t>> segments() const;
 
   // Where the token at position length() + offset goes: its keys, turned to that position, and its values, a row for
   // each head. REQUIRES: offset is less than what reserve() made room for.

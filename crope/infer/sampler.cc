@@ -14,6 +14,9 @@ void require(bool holds, const char* name, const char* expected, double got) {
   if (!holds) throw UsageError(fmt::format("{}: expected {}, got {}", name, expected, got));
 }
 
+// Below it, logits over temperature leave the range of fp32; nothing but the most likely token could be drawn anyway.
+constexpr double kLowestTemperature = 1e-30;
+
 // More likely first; of equals the lower id, so that the order is the same everywhere.
 constexpr auto kMoreLikely = [](const auto& x, const auto& y) {
   return x.first != y.first ? x.first > y.first : x.second < y.second;
@@ -48,7 +51,7 @@ void TokenSampler::penalise(std::span<float> logits) const {
 std::int32_t TokenSampler::sample(std::span<float> logits) {
   if (options_.repetition_penalty != 1) penalise(logits);
   std::int32_t chosen = 0;
-  if (options_.temperature == 0 || options_.top_k == 1) {
+  if (options_.temperature < kLowestTemperature || options_.top_k == 1) {
     chosen = static_cast<std::int32_t>(ops::row_maximum(logits).index);
   } else {
     const auto scale = static_cast<float>(1 / options_.temperature);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <random>
@@ -19,9 +18,6 @@ namespace crope::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// How often a request that waits looks whether anybody still waits for it.
-constexpr std::chrono::milliseconds kPresenceInterval{200};
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -42,9 +38,6 @@ HttpResponse error_response(const ApiError& error) {
   if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }
-
-// Whoever asked has gone: nobody reads the answer.
-struct ClientGone {};
 
 std::int64_t integer_parameter(const HttpRequest& request, const std::string& name, std::int64_t otherwise) {
   const auto place = request.parameters.find(name);
@@ -124,12 +117,24 @@ HttpResponse Api::answer(const HttpRequest& request) {
   HttpResponse response;
   try {
     response = dispatch(request, route);
-  } catch (const ClientGone&) {
-    response = {.status = 499};  // as others call it; nobody will read it
   } catch (...) {
     response = error_response(describe_exception(std::current_exception()));
   }
-  metrics_.count_request(route == nullptr ? "other" : route->path, response.status);
+  const std::string name = route == nullptr ? "other" : route->path;
+  if (!response.next || response.is_stream) {
+    metrics_.count_request(name, response.status);
+    return response;
+  }
+  response.next = [this, name, next = std::move(response.next)](HttpResponse& late) {
+    bool is_complete = true;
+    try {
+      is_complete = next(late);
+    } catch (...) {
+      late = error_response(describe_exception(std::current_exception()));
+    }
+    if (is_complete) metrics_.count_request(name, late.status);
+    return is_complete;
+  };
   return response;
 }
 
@@ -209,9 +214,14 @@ HttpResponse Api::model_info(const HttpRequest&) {
 
 HttpResponse Api::attention(const HttpRequest& http) {
   const AttentionRequest request = attention_request(parse_body(http.body), model_.model.config, tokenizer());
-  std::optional<AttentionView> view;
-  inference_.run([&] { view = attention_view(model_.model, request); });
-  return json_response(attention_json(*view, request, tokenizer()));
+  const auto view = std::make_shared<std::optional<AttentionView>>();
+  const auto task =
+      inference_.post([this, request, view] { *view = attention_view(model_.model, request); }, http.wake);
+  return {.next = [this, request, view, task](HttpResponse& response) {
+    if (!task->done()) return false;
+    response = json_response(attention_json(**view, request, tokenizer()));
+    return true;
+  }};
 }
 
 HttpResponse Api::run_losses(const HttpRequest& http) {
@@ -232,11 +242,14 @@ struct Api::Progress {
   CompletionRun run;
   Clock::time_point begin;
   Clock::time_point deadline;
+  std::vector<ChoicePiece> choices;  // as far as they are known, where they are not streamed
+  std::vector<bool> begun;           // choices of which something has been streamed
   bool has_token = false;
 };
 
 HttpResponse Api::complete(const HttpRequest& http, const CompletionRequest& request) {
   const Clock::time_point begin = Clock::now();
+  const std::size_t count = request.prompts.size() * static_cast<std::size_t>(request.n);
   auto progress = std::make_shared<Progress>(
       Progress{.request = request,
                .style = {.id = fmt::format("{}-{:016x}", request.is_chat ? "chatcmpl" : "cmpl", random_bits()),
@@ -246,67 +259,77 @@ HttpResponse Api::complete(const HttpRequest& http, const CompletionRequest& req
                          .has_logprobs = request.logprobs >= 0,
                          .has_token_ids = request.return_token_ids,
                          .tokenizer = tokenizer()},
-               .run = CompletionRun(inference_, request, tokenizer(), model_.end_tokens),
+               .run = CompletionRun(inference_, request, tokenizer(), model_.end_tokens, http.wake),
                .begin = begin,
-               .deadline = begin + options_.request_time});
-  if (!request.stream) return whole_answer(http, *progress);
-  return {
-      .type = "text/event-stream",
-      .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
-      .stream = [this, http, progress](const HttpResponse::Write& write) { stream_answer(http, *progress, write); }};
-}
-
-// Throws ApiError when the time is over, and ClientGone.
-std::vector<ChoicePiece> Api::next_pieces(Progress& progress, const std::function<bool()>& is_there) {
-  while (!progress.run.done()) {
-    if (Clock::now() >= progress.deadline) throw ApiError(504, "the answer took too long");
-    if (!is_there()) throw ClientGone{};
-    std::vector<ChoicePiece> pieces = progress.run.next(std::min(progress.deadline, Clock::now() + kPresenceInterval));
-    if (pieces.empty()) continue;
-    if (!std::exchange(progress.has_token, true)) metrics_.observe_first_token(seconds_since(progress.begin));
-    return pieces;
+               .deadline = begin + options_.request_time,
+               .choices = std::vector<ChoicePiece>(request.stream ? 0 : count),
+               .begun = std::vector<bool>(count)});
+  for (std::size_t i = 0; i < progress->choices.size(); ++i) progress->choices[i].index = i;
+  HttpResponse response{.deadline = progress->deadline};
+  if (request.stream) {
+    response.is_stream = true;
+    response.type = "text/event-stream";
+    response.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
   }
-  metrics_.observe_completion(seconds_since(progress.begin));
-  metrics_.add_tokens(progress.run.usage().prompt_tokens, progress.run.usage().completion_tokens);
-  return {};
+  response.next = [this, progress](HttpResponse& late) { return advance(*progress, late); };
+  return response;
 }
 
-HttpResponse Api::whole_answer(const HttpRequest& http, Progress& progress) {
-  std::vector<ChoicePiece> choices(progress.request.prompts.size() * static_cast<std::size_t>(progress.request.n));
-  for (std::size_t i = 0; i < choices.size(); ++i) choices[i].index = i;
-  for (;;) {
-    std::vector<ChoicePiece> pieces = next_pieces(progress, http.is_open);
-    if (pieces.empty()) break;
-    for (ChoicePiece& piece : pieces) append_piece(choices[piece.index], std::move(piece));
+namespace {
+
+std::string event_text(const Json& json) {
+  return "data: " + to_text(json) + "\n\n";
+}
+
+// Events of the pieces that have something to tell.
+std::string piece_events(const AnswerStyle& style, const std::vector<ChoicePiece>& pieces, std::vector<bool>& begun) {
+  const bool tells_all = style.has_logprobs || style.has_token_ids;
+  std::string text;
+  for (const ChoicePiece& piece : pieces) {
+    const bool is_first = !begun[piece.index];
+    begun[piece.index] = true;
+    const bool says_nothing = piece.text.empty() && piece.finish == infer::FinishReason::none && !tells_all;
+    if (!says_nothing || (is_first && style.is_chat)) text += event_text(chunk_json(style, piece, is_first));
   }
-  return json_response(answer_json(progress.style, choices, progress.run.usage()));
+  return text;
 }
 
-void Api::stream_answer(const HttpRequest& http, Progress& progress, const HttpResponse::Write& write) {
-  const auto event = [](const Json& json) { return "data: " + to_text(json) + "\n\n"; };
-  std::vector<bool> begun(progress.request.prompts.size() * static_cast<std::size_t>(progress.request.n));
-  const bool tells_all = progress.style.has_logprobs || progress.style.has_token_ids;
+}  // namespace
+
+bool Api::advance(Progress& progress, HttpResponse& response) {
+  const bool is_stream = progress.request.stream;
   try {
-    for (;;) {
-      const std::vector<ChoicePiece> pieces = next_pieces(progress, [&] { return !http.is_gone(); });
-      if (pieces.empty()) break;
-      std::string text;
-      for (const ChoicePiece& piece : pieces) {
-        const bool is_first = !begun[piece.index];
-        begun[piece.index] = true;
-        const bool says_nothing = piece.text.empty() && piece.finish == infer::FinishReason::none && !tells_all;
-        if (says_nothing && !(is_first && progress.style.is_chat)) continue;
-        text += event(chunk_json(progress.style, piece, is_first));
-      }
-      if (!text.empty() && !write(text)) return;
+    std::vector<ChoicePiece> pieces = progress.run.next(Clock::now());
+    if (!pieces.empty() && !std::exchange(progress.has_token, true)) {
+      metrics_.observe_first_token(seconds_since(progress.begin));
     }
-    std::string end;
-    if (progress.request.include_usage) end += event(usage_chunk_json(progress.style, progress.run.usage()));
-    write(end + "data: [DONE]\n\n");
-  } catch (const ClientGone&) {
+    if (is_stream) {
+      response.body += piece_events(progress.style, pieces, progress.begun);
+    } else {
+      for (ChoicePiece& piece : pieces) append_piece(progress.choices[piece.index], std::move(piece));
+    }
+    if (!progress.run.done()) {
+      if (Clock::now() >= progress.deadline) throw ApiError(504, "the answer took too long");
+      return false;
+    }
+    const Usage& usage = progress.run.usage();
+    metrics_.observe_completion(seconds_since(progress.begin));
+    metrics_.add_tokens(usage.prompt_tokens, usage.completion_tokens);
+    if (!is_stream) {
+      response = json_response(answer_json(progress.style, progress.choices, usage));
+    } else {
+      if (progress.request.include_usage) response.body += event_text(usage_chunk_json(progress.style, usage));
+      response.body += "data: [DONE]\n\n";
+    }
   } catch (...) {
-    write(event(error_json(describe_exception(std::current_exception()))));
+    const ApiError error = describe_exception(std::current_exception());
+    if (is_stream) {
+      response.body += event_text(error_json(error));
+    } else {
+      response = error_response(error);
+    }
   }
+  return true;
 }
 
 }  // namespace crope::serve

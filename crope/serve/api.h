@@ -32,14 +32,14 @@ class Api {
   // The model must outlive it.
   Api(const model::LanguageModel& model, ApiOptions options);
 
-  // Never throws. A stream has to be written while the Api lives.
+  // Does not wait for the model, and does not throw. The Api must outlive a late answer.
   HttpResponse answer(const HttpRequest& request);
 
   // Requests for completions are refused from now on (503), the others go on.
   void drain() { inference_.stop_admitting(); }
 
   // Where /metrics finds the number of connections.
-  void count_connections_by(std::function<Connections::Counts()> counts) { connection_counts_ = std::move(counts); }
+  void count_connections_by(std::function<ConnectionCounts()> counts) { connection_counts_ = std::move(counts); }
 
  private:
   struct Route;
@@ -65,9 +65,7 @@ class Api {
   HttpResponse run_losses(const HttpRequest& request);
 
   HttpResponse complete(const HttpRequest& http, const CompletionRequest& request);
-  HttpResponse whole_answer(const HttpRequest& http, Progress& progress);
-  void stream_answer(const HttpRequest& http, Progress& progress, const HttpResponse::Write& write);
-  std::vector<ChoicePiece> next_pieces(Progress& progress, const std::function<bool()>& is_there);
+  bool advance(Progress& progress, HttpResponse& response);
 
   const text::Tokenizer* tokenizer() const { return model_.tokenizer_or_null(); }
 
@@ -76,7 +74,7 @@ class Api {
   const std::int64_t created_;  // Unix time
   Metrics metrics_;
   RunView run_;
-  std::function<Connections::Counts()> connection_counts_ = [] { return Connections::Counts{}; };
+  std::function<ConnectionCounts()> connection_counts_ = [] { return ConnectionCounts{}; };
   InferenceThread inference_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "crope/serve/api_error.h"
+
 namespace crope::serve {
 namespace {
 
@@ -22,7 +24,8 @@ std::int64_t room(const CompletionRequest& request, const Prompt& prompt, std::i
 }  // namespace
 
 CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest& request,
-                             const text::Tokenizer* tokenizer, std::span<const std::int32_t> end_tokens)
+                             const text::Tokenizer* tokenizer, std::span<const std::int32_t> end_tokens,
+                             std::function<void()> wake)
     : request_(request), tokenizer_(tokenizer) {
   std::vector<infer::SequenceRequest> sequences;
   for (const Prompt& prompt : request_.prompts) {
@@ -48,7 +51,7 @@ CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest
     }
   }
   open_ = submitted_.size();
-  if (!sequences.empty()) ticket_ = inference.submit(std::move(sequences));
+  if (!sequences.empty()) ticket_ = inference.submit(std::move(sequences), std::move(wake));
 }
 
 // The echo, and the first token of a scored prompt, which has no log-probability.
@@ -69,6 +72,7 @@ ChoicePiece CompletionRun::take(const Ticket::Event& event) {
   const std::size_t index = submitted_[event.index];
   Choice& choice = choices_[index];
   const infer::TokenEvent& token = event.token;
+  if (token.finish == FinishReason::memory) throw ApiError(503, "the server has no memory left for this request");
   ChoicePiece piece{.index = index};
   if (!choice.begun) {
     piece = begin_choice(index);

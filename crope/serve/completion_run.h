@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,9 +18,11 @@ namespace crope::serve {
 // Used by one thread.
 class CompletionRun {
  public:
-  // Submits the request. `tokenizer` may be null. Throws as InferenceThread::submit does.
-  CompletionRun(InferenceThread& inference, const CompletionRequest& request, const text::Tokenizer* tokenizer,
-                std::span<const std::int32_t> end_tokens);
+  // Submits the request. `tokenizer` may be null. `wake` is called, by another thread, whenever next() has something.
+  // Throws as InferenceThread::submit does.
+  CompletionRun(
+      InferenceThread& inference, const CompletionRequest& request, const text::Tokenizer* tokenizer,
+      std::span<const std::int32_t> end_tokens, std::function<void()> wake = [] {});
 
   // What has come since the last call: waits for something until `until`. Pieces of one choice come in their order,
   // the last has a finish reason. A piece may have no text: a token that waits for the rest of its character, or may

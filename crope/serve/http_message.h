@@ -1,6 +1,7 @@
 // A request and its answer, whatever library carries them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,24 +13,29 @@ namespace crope::serve {
 
 struct HttpRequest {
   std::string method;
-  std::string path;  // without the query
-  std::map<std::string, std::string> parameters;
-  std::string authorization;  // the header, "" without one
+  std::string path;                               // without the query
+  std::map<std::string, std::string> parameters;  // of the query, decoded
+  std::string authorization;                      // the header, "" without one
   std::string body;
-  std::function<bool()> is_open = [] { return true; };   // Connection::is_open
-  std::function<bool()> is_gone = [] { return false; };  // Connection::is_gone
+  // Whoever works on a late answer calls it when there is more of the answer: from any thread, at any time.
+  std::function<void()> wake = [] {};
 };
 
 struct HttpResponse {
-  // Writes a part of the body; false: nobody reads it any more.
-  using Write = std::function<bool(std::string_view)>;
-
   int status = 200;
   std::string type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  // In place of a body: called once, to write all of it as it comes. May throw; the connection is closed then.
-  std::function<void(const Write& write)> stream = {};
+
+  // Set for a late answer. Called after every wake and at the deadline, by one thread at a time; does not wait and does
+  // not throw. A streamed answer appends what has come to the argument's body; any other fills in the whole argument
+  // when it is complete. Returns whether the answer is complete. Destroying it cancels the work.
+  std::function<bool(HttpResponse&)> next = {};
+  bool is_stream = false;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
+
+// Sets path and parameters from a request's target, "/path?name=value&...". Of a repeated name the first value counts.
+void set_target(HttpRequest& request, std::string_view target);
 
 }  // namespace crope::serve

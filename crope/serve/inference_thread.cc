@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <future>
 
 #include "crope/serve/api_error.h"
 
@@ -20,6 +19,7 @@ struct Ticket::State {
   std::vector<Event> events;
   std::exception_ptr error;
   std::size_t open = 0;  // sequences that have not ended
+  const std::function<void()> wake;
 
   // Set by whoever waits, read by the inference thread.
   std::vector<std::atomic<bool>> cancelled;
@@ -28,20 +28,29 @@ struct Ticket::State {
   std::vector<SequenceRequest> requests;
   std::size_t next = 0;  // of the requests, to be admitted
 
-  explicit State(std::vector<SequenceRequest> all)
-      : open(all.size()), cancelled(all.size()), requests(std::move(all)) {}
+  State(std::vector<SequenceRequest> all, std::function<void()> on_change)
+      : open(all.size()), wake(std::move(on_change)), cancelled(all.size()), requests(std::move(all)) {}
+
+  // Changes something that whoever waits will want to know.
+  template <typename Change>
+  void change(Change&& apply) {
+    {
+      const std::lock_guard lock(mutex);
+      apply();
+      changed.notify_one();
+    }
+    wake();
+  }
 
   void end_one() {
-    const std::lock_guard lock(mutex);
-    --open;
-    changed.notify_one();
+    change([&] { --open; });
   }
 
   void fail(std::exception_ptr reason) {
-    const std::lock_guard lock(mutex);
-    error = reason;
-    open = 0;
-    changed.notify_one();
+    change([&] {
+      error = reason;
+      open = 0;
+    });
   }
 };
 
@@ -63,16 +72,27 @@ std::vector<Ticket::Event> Ticket::wait(std::chrono::steady_clock::time_point un
   return std::exchange(state_->events, {});
 }
 
-struct InferenceThread::Task {
-  std::packaged_task<void()> work;
-};
+bool InferenceTask::done() {
+  if (future_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  future_.get();
+  return true;
+}
 
 InferenceThread::InferenceThread(const model::Transformer& model, const InferenceOptions& options)
     : engine_(model, options.engine), options_(options) {
   if (options.max_sequences < 1 || options.max_waiting < 1) {
     throw UsageError("sequences at once and sequences that wait: expected numbers from 1");
   }
-  thread_ = std::thread([this] { loop(); });
+  thread_ = std::thread([this] {
+    for (;;) {
+      try {
+        if (!iterate()) break;
+      } catch (...) {
+        fail_all(std::current_exception());
+      }
+    }
+    end();
+  });
 }
 
 InferenceThread::~InferenceThread() {
@@ -94,9 +114,9 @@ void InferenceThread::check_admission(std::int64_t more) const {
   }
 }
 
-std::unique_ptr<Ticket> InferenceThread::submit(std::vector<SequenceRequest> requests) {
+std::unique_ptr<Ticket> InferenceThread::submit(std::vector<SequenceRequest> requests, std::function<void()> wake) {
   const auto count = static_cast<std::int64_t>(requests.size());
-  auto state = std::make_shared<Ticket::State>(std::move(requests));
+  auto state = std::make_shared<Ticket::State>(std::move(requests), std::move(wake));
   {
     const std::lock_guard lock(mutex_);
     check_admission(count);
@@ -107,16 +127,18 @@ std::unique_ptr<Ticket> InferenceThread::submit(std::vector<SequenceRequest> req
   return std::unique_ptr<Ticket>(new Ticket(std::move(state)));
 }
 
-void InferenceThread::run(const std::function<void()>& work) {
-  auto task = std::make_shared<Task>(Task{std::packaged_task<void()>(work)});
-  std::future<void> done = task->work.get_future();
+std::shared_ptr<InferenceTask> InferenceThread::post(std::function<void()> work, std::function<void()> wake) {
+  auto task = std::make_shared<InferenceTask>();
+  task->work_ = std::move(work);
+  task->wake_ = std::move(wake);
   {
     const std::lock_guard lock(mutex_);
+    std::erase_if(tasks_, [](const auto& each) { return each.expired(); });
     check_admission(static_cast<std::int64_t>(tasks_.size()) + 1);
     tasks_.push_back(task);
   }
   work_.notify_one();
-  done.get();
+  return task;
 }
 
 void InferenceThread::stop_admitting() {
@@ -175,17 +197,15 @@ void InferenceThread::step() {
   engine_.step([&](const TokenEvent& event) {
     const auto place = running_.find(event.sequence);
     const auto& [state, index] = place->second;
-    {
-      const std::lock_guard lock(state->mutex);
+    state->change([&, &state = state, index = index] {
       state->events.push_back({index, event});
       if (event.finish != FinishReason::none) --state->open;
-      state->changed.notify_one();
-    }
+    });
     if (event.finish != FinishReason::none) running_.erase(place);
   });
 }
 
-void InferenceThread::fail_all(std::exception_ptr reason) {
+void InferenceThread::fail_all(std::exception_ptr reason) noexcept {
   for (const auto& [number, place] : running_) {
     engine_.remove(number);
     place.first->fail(reason);
@@ -194,36 +214,52 @@ void InferenceThread::fail_all(std::exception_ptr reason) {
   running_.clear();
 }
 
-void InferenceThread::loop() {
-  for (;;) {
-    std::deque<std::shared_ptr<Task>> tasks;
-    {
-      std::unique_lock lock(mutex_);
-      statistics_.running = static_cast<std::int64_t>(running_.size());
-      work_.wait(lock, [&] { return ends_ || !waiting_.empty() || !tasks_.empty() || !running_.empty(); });
-      if (ends_) break;
-      apply_cancellations();
-      admit_waiting();
-      tasks.swap(tasks_);
-      statistics_.running = static_cast<std::int64_t>(running_.size());
+// Waits for work and does some of it; false at the end.
+bool InferenceThread::iterate() {
+  std::shared_ptr<InferenceTask> task;
+  {
+    std::unique_lock lock(mutex_);
+    statistics_.running = static_cast<std::int64_t>(running_.size());
+    work_.wait(lock, [&] { return ends_ || !waiting_.empty() || !tasks_.empty() || !running_.empty(); });
+    if (ends_) return false;
+    apply_cancellations();
+    admit_waiting();
+    // One at a time: the streams go on between two of them.
+    while (!task && !tasks_.empty()) {
+      task = tasks_.front().lock();
+      tasks_.pop_front();
     }
-    for (const auto& task : tasks) task->work();
-    if (running_.empty()) continue;
-    try {
-      step();
-    } catch (...) {
-      fail_all(std::current_exception());
-    }
-    const std::lock_guard lock(mutex_);
-    statistics_.engine = engine_.statistics();
-    ++statistics_.steps;
+    statistics_.running = static_cast<std::int64_t>(running_.size());
   }
-  // Whoever still waits is told so.
+  if (task) {
+    try {
+      task->work_();
+      task->promise_.set_value();
+    } catch (...) {
+      task->promise_.set_exception(std::current_exception());
+    }
+    task->wake_();
+  }
+  if (running_.empty()) return true;
+  step();
+  const std::lock_guard lock(mutex_);
+  statistics_.engine = engine_.statistics();
+  ++statistics_.steps;
+  return true;
+}
+
+// Tells whoever still waits.
+void InferenceThread::end() {
   const std::exception_ptr reason = std::make_exception_ptr(ApiError(503, "the server is shutting down"));
   fail_all(reason);
   const std::lock_guard lock(mutex_);
   for (const auto& state : waiting_) state->fail(reason);
-  for (const auto& task : tasks_) task->work();
+  for (const auto& each : tasks_) {
+    if (const auto task = each.lock()) {
+      task->promise_.set_exception(reason);
+      task->wake_();
+    }
+  }
 }
 
 }  // namespace crope::serve

@@ -10,6 +10,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <future>
 #include <list>
 #include <map>
 #include <memory>
@@ -55,18 +56,36 @@ class Ticket {
   std::shared_ptr<State> state_;
 };
 
+// Work for the inference thread that is no sequence. It is not begun any more once this has gone.
+class InferenceTask {
+ public:
+  // Whether it is over. Throws what the work threw.
+  bool done();
+
+ private:
+  friend class InferenceThread;
+  std::function<void()> work_;
+  std::function<void()> wake_;
+  std::promise<void> promise_;
+  std::future<void> future_ = promise_.get_future();
+};
+
 class InferenceThread {
  public:
   // The model must outlive it.
   InferenceThread(const model::Transformer& model, const InferenceOptions& options);
   ~InferenceThread();
 
+  // `wake` is called by the inference thread whenever the ticket has something new.
   // Throws ApiError with status 429 if too many wait, and with 503 after stop_admitting().
   // REQUIRES: the engine would admit each of them (openai_request checks).
-  std::unique_ptr<Ticket> submit(std::vector<infer::SequenceRequest> requests);
+  std::unique_ptr<Ticket> submit(
+      std::vector<infer::SequenceRequest> requests, std::function<void()> wake = [] {});
 
-  // Runs `task` between two steps and waits until it is done; throws what it throws, and ApiError as submit() does.
-  void run(const std::function<void()>& task);
+  // Runs `work` between two steps, at most one such task between any two. `wake` is called when it is over.
+  // Throws ApiError as submit() does.
+  std::shared_ptr<InferenceTask> post(
+      std::function<void()> work, std::function<void()> wake = [] {});
 
   std::int64_t window() const { return engine_.config().max_seq_len; }
 
@@ -82,14 +101,12 @@ class InferenceThread {
   Statistics statistics() const;
 
  private:
-  struct Place;
-  struct Task;
-
-  void loop();
+  bool iterate();
   void admit_waiting();
   void apply_cancellations();
   void step();
-  void fail_all(std::exception_ptr reason);
+  void fail_all(std::exception_ptr reason) noexcept;
+  void end();
   void check_admission(std::int64_t more) const;
 
   infer::Engine engine_;  // of the thread alone
@@ -100,7 +117,7 @@ class InferenceThread {
   std::condition_variable work_;
   std::list<std::shared_ptr<Ticket::State>> waiting_;  // that have sequences to admit
   std::int64_t waiting_count_ = 0;
-  std::deque<std::shared_ptr<Task>> tasks_;
+  std::deque<std::weak_ptr<InferenceTask>> tasks_;
   Statistics statistics_;
   bool admits_ = true;
   bool ends_ = false;

@@ -57,7 +57,7 @@ void Metrics::add_tokens(std::int64_t prompt, std::int64_t completion) {
   completion_tokens_ += completion;
 }
 
-std::string Metrics::text(const InferenceThread::Statistics& inference, const Connections::Counts& connections) const {
+std::string Metrics::text(const InferenceThread::Statistics& inference, const ConnectionCounts& connections) const {
   const std::lock_guard lock(mutex_);
   std::string text = head_of("crope_requests_total", "counter", "Requests answered, by route and status.");
   for (const auto& [key, count] : requests_) {
@@ -75,9 +75,10 @@ std::string Metrics::text(const InferenceThread::Statistics& inference, const Co
   text += single("crope_decode_seconds_total", "counter", "Time of the other steps.", inference.engine.decode_seconds);
   text += single("crope_sequences_running", "gauge", "Sequences that are decoded.", inference.running);
   text += single("crope_sequences_waiting", "gauge", "Sequences that wait for a place.", inference.waiting);
+  text += single("crope_kept_tokens", "gauge", "Tokens of ended sequences whose keys and values are held in memory.",
+                 inference.engine.kept_tokens);
   text += single("crope_connections_open", "gauge", "Open connections.", connections.open);
   text += single("crope_requests_answering", "gauge", "Requests that are being answered.", connections.answering);
-  text += single("crope_http_threads", "gauge", "Threads that answer requests.", connections.threads);
   text += single("process_resident_memory_bytes", "gauge", "Memory of the process.", resident_memory());
   text += first_token_.text("crope_first_token_seconds", "From a request for completions to its first token.");
   return text + completion_.text("crope_completion_seconds", "From a request for completions to its last token.");

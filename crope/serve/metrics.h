@@ -8,10 +8,14 @@
 #include <string>
 #include <utility>
 
-#include "crope/serve/connections.h"
 #include "crope/serve/inference_thread.h"
 
 namespace crope::serve {
+
+struct ConnectionCounts {
+  std::size_t open = 0;
+  std::size_t answering = 0;  // requests
+};
 
 // Safe for concurrent use.
 class Metrics {
@@ -24,7 +28,7 @@ class Metrics {
 
   void add_tokens(std::int64_t prompt, std::int64_t completion);
 
-  std::string text(const InferenceThread::Statistics& inference, const Connections::Counts& connections) const;
+  std::string text(const InferenceThread::Statistics& inference, const ConnectionCounts& connections) const;
 
  private:
   static constexpr std::array kBounds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0};

@@ -209,6 +209,19 @@ void check_sizes(const CompletionRequest& request, const RequestContext& context
     throw ApiError(400, fmt::format("a prompt of {} tokens: this model's window has {}", size, context.window),
                    request.is_chat ? "messages" : "prompt", "context_length_exceeded");
   }
+  if (request.logprobs < 0) return;
+  std::int64_t tokens = 0;
+  for (const Prompt& prompt : request.prompts) {
+    const auto size = static_cast<std::int64_t>(prompt.ids.size());
+    tokens += (request.echo ? size : 0) + std::min(request.max_tokens, std::max<std::int64_t>(longest + 1 - size, 0));
+  }
+  const std::int64_t scores = tokens * request.n * (1 + request.logprobs);
+  if (scores <= kMostScores) return;
+  throw ApiError(400,
+                 fmt::format("this asks for up to {} log-probabilities ({} answers to each prompt, {} tokens, {} for "
+                             "each token): at most {} are given in one answer; set a smaller max_tokens, n or logprobs",
+                             scores, request.n, tokens, 1 + request.logprobs, kMostScores),
+                 "logprobs", "too_many_logprobs");
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ struct CompletionRequest {
 };
 
 inline constexpr std::int64_t kMostLogprobs = 20;
+// Log-probabilities in one answer: (1 + logprobs) of every token, over all choices. Each takes some 100 bytes.
+inline constexpr std::int64_t kMostScores = std::int64_t{1} << 18;
 inline constexpr std::size_t kMostStops = 64;
 inline constexpr std::int64_t kLongestStop = 4096;  // in characters
 

@@ -123,6 +123,7 @@ Json finish_json(FinishReason reason) {
     case FinishReason::window:
       return "length";
     case FinishReason::none:
+    case FinishReason::memory:  // an error, not an answer
       break;
   }
   return {};

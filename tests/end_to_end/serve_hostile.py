@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""A server among clients that break every rule: serve_hostile.py PROGRAM [MALFORMED] [IDLE] [VANISHING]
+"""A server among clients that break every rule: serve_hostile.py PROGRAM [--promise SECONDS]
 
-Malformed requests from a seeded generator, idle connections and clients that vanish, each beside good requests that
-have to be answered as before. At the end the server lives, its memory is what it was, and it ends when it is asked to.
-Everything stays on this machine (127.0.0.1).
+Attacks on every limit of the server, malformed requests from a seeded generator, idle connections, withheld bodies and
+clients that vanish, each beside good requests that have to be answered as before, within the promised time. At the end
+the server lives, its memory is what it was, and it ends when it is asked to. Everything stays on this machine
+(127.0.0.1). A build with sanitizers is several times slower: it needs a larger promise.
 """
 
+import argparse
+
 import json
-import os
 import pathlib
 import random
 import re
@@ -21,6 +23,7 @@ import threading
 import time
 
 MEMORY_TOLERANCE = 20 * 2**20
+CACHE_MB, TOKEN_BYTES, CONTEXT = 2, 1024, 128  # of the server; TOKEN_BYTES: keys and values of a token
 PATIENCE = 120  # seconds for one answer; a server that hangs fails
 
 
@@ -40,7 +43,8 @@ def make_model(program, folder):
 class Server:
     def __init__(self, program, model):
         # What is kept on purpose is little here.
-        command = [program, "serve", str(model), "--port", "0", "--max-sequences", "8", "--cache-mb", "2"]
+        command = [program, "serve", str(model), "--port", "0", "--max-sequences", "8", "--cache-mb", str(CACHE_MB), "--context", str(CONTEXT),
+                   "--allow-host", "model.example", "--allow-origin", "https://app.example"]  # fmt: skip
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
             found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
@@ -83,7 +87,7 @@ def read_answer(connection):
 
 
 def request(method, path, body=b"", headers=()):
-    lines = [f"{method} {path} HTTP/1.1", "Host: x", *headers, f"Content-Length: {len(body)}"]
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *headers, f"Content-Length: {len(body)}"]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body
 
 
@@ -101,9 +105,10 @@ def good_text(server):
 class GoodClient(threading.Thread):
     """Asks for the same text again and again; every answer must be the expected one."""
 
-    def __init__(self, server, expected):
+    def __init__(self, server, expected, promise):
         super().__init__()
-        self.server, self.expected, self.answers, self.slowest, self.failure = server, expected, 0, 0.0, None
+        self.server, self.expected, self.promise = server, expected, promise
+        self.answers, self.slowest, self.failure = 0, 0.0, None
         self.ends = threading.Event()
 
     def run(self):
@@ -126,6 +131,10 @@ class GoodClient(threading.Thread):
         self.join()
         assert self.failure is None, self.failure
         assert self.answers > 0
+        assert self.slowest < self.promise, f"a good request took {self.slowest:.2f} s"
+
+    def __str__(self):
+        return f"{self.answers} good requests answered, the slowest in {self.slowest:.2f} s"
 
 
 FIELDS = ["prompt", "max_tokens", "temperature", "top_p", "top_k", "min_p", "n", "stop", "seed", "logprobs", "echo", "stream",
@@ -227,17 +236,71 @@ def send_malformed(server, count):
         thread.join()
     assert not failures, failures[:5]
     assert statuses.get(200, 0) > 0 and statuses.get(400, 0) > count // 10, statuses
-    return statuses
+    return dict(sorted(statuses.items(), key=str))
 
 
-def hold_idle(server, count):
-    """Half of them say nothing, half begin a request and go no further."""
-    idle = []
+WITHHELD = [b"Content-Length: 1000\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+            b"Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n", b"X: "]  # fmt: skip
+
+
+def hold(server, count, is_begun):
+    """Connections that say nothing, or begin a request in one of several ways and go no further."""
+    held = []
     for number in range(count):
-        idle.append(server.connect())
-        if number % 2:
-            idle[-1].sendall(b"POST /v1/completions HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{")
-    return idle
+        held.append(server.connect())
+        if is_begun:
+            held[-1].sendall(b"POST /v1/completions HTTP/1.1\r\n" + WITHHELD[number % len(WITHHELD)])
+    return held
+
+
+def ask(server, path, body=None, headers=()):
+    """Status and JSON of one request; `body` may be bytes."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else b""
+    with server.connect() as connection:
+        connection.sendall(request("POST" if data else "GET", path, data, headers))
+        status, answer = read_answer(connection)
+    return status, json.loads(answer) if answer else None
+
+
+def check_limits(server):
+    """Each of these once hurt somebody else; returns what was checked."""
+    deep, many = b"[" * 4_000_000, b"{" + b",".join(b'"%d":1' % i for i in range(40000)) + b"}"
+    assert ask(server, "/v1/completions", deep)[0] == 400
+    assert ask(server, "/v1/completions", many)[0] == 400
+    assert ask(server, "/v1/completions", b" " * (9 << 20))[0] == 413
+    # A header that a regular expression would choke on.
+    assert ask(server, "/health", headers=["Range: bytes=0-1" + ",0-1" * 2000])[0] == 200
+    # Names that a web page could have taken over, and pages of other sites.
+    with server.connect() as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: rebound.example\r\n\r\n")
+        assert read_answer(connection)[0] == 403
+    for origin, expected in [("https://evil.example", 403), ("null", 403), ("http://localhost:3000", 200), ("https://app.example", 200)]:
+        assert ask(server, "/health", headers=[f"Origin: {origin}"])[0] == expected, origin
+    # A small request for a huge answer.
+    status, answer = ask(server, "/v1/completions", {"prompt": "a", "n": 256, "max_tokens": 60, "logprobs": 20, "echo": True})
+    assert status == 400 and answer["error"]["code"] == "too_many_logprobs", answer
+    status, answer = ask(server, "/v1/completions", {"prompt": [1] * (CONTEXT + 1)})
+    assert status == 400 and answer["error"]["code"] == "context_length_exceeded", answer
+    # Numbers at the ends of their types.
+    greedy = {"prompt": "Once", "max_tokens": 2**63 - 1, "temperature": 0, "ignore_eos": True}
+    texts = [ask(server, "/v1/completions", greedy | {"temperature": value, "seed": 1})[1]["choices"][0]["text"] for value in (0, 1e-37, 1e-39, 1e-300)]
+    assert len(set(texts)) == 1, texts
+    # Short beginnings of long texts hold no more memory than the cache may have.
+    for number in range(60):
+        parent = [1 + (7 * number + 3 * i) % 500 for i in range(60)]
+        for ids in (parent, parent[:9] + [5]):
+            assert ask(server, "/v1/completions", {"prompt": ids, "max_tokens": 2})[0] == 200
+    kept = metric(server, "crope_kept_tokens")
+    assert 0 < kept * TOKEN_BYTES <= CACHE_MB << 20, kept
+    return f"bodies, Range, Host, Origin, log-probabilities, context, numbers; {kept:.0f} tokens kept of {(CACHE_MB << 20) // TOKEN_BYTES}"
+
+
+def leave_attention(server, count):
+    """Clients that ask for a picture of the attention and do not wait for it."""
+    body = json.dumps({"ids": [1] * CONTEXT, "layer": 1, "head": 0}).encode()
+    for _ in range(count):
+        with server.connect() as connection:
+            connection.sendall(request("POST", "/api/attention", body))
 
 
 def vanish(server, count, rng):
@@ -268,56 +331,63 @@ def wait_until_quiet(server):
     """Whoever vanished is noticed within seconds; nothing is left behind."""
     for _ in range(1200):
         if all(metric(server, f"crope_sequences_{state}") == 0 for state in ("running", "waiting")):
-            if metric(server, "crope_connections_open") <= 2 and metric(server, "crope_http_threads") <= 8:
+            if metric(server, "crope_connections_open") <= 2:
                 return
         time.sleep(0.1)
-    raise AssertionError("sequences, connections or threads are left behind")
+    raise AssertionError("sequences or connections are left behind")
 
 
 def main():
-    program = sys.argv[1]
-    counts = [int(word) for word in sys.argv[2:]] + [10000, 1000, 200][len(sys.argv) - 2 :]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--promise", type=float, default=2, help="seconds within which good requests are answered")
+    parser.add_argument("--malformed", type=int, default=10000)
+    parser.add_argument("--held", type=int, default=1000, help="idle connections, and as many withheld requests")
+    parser.add_argument("--vanishing", type=int, default=200)
+    arguments = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
     with tempfile.TemporaryDirectory() as folder:
-        server = Server(program, make_model(program, pathlib.Path(folder)))
+        server = Server(arguments.program, make_model(arguments.program, pathlib.Path(folder)))
         try:
-            attack(server, *counts)
+            attack(server, arguments)
             server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(PATIENCE) == 0, "".join(server.errors)
         finally:
             server.process.kill()
 
 
-def attack(server, malformed_count, idle_count, vanishing_count):
+def attack(server, arguments):
     expected = good_text(server)
+
+    def beside_good_requests(name, work):
+        with GoodClient(server, expected, arguments.promise) as good:
+            result = work()
+        server.expect_alive()
+        print(f"{name}: {good}{'' if result is None else f'; {result}'}", flush=True)
+
+    def hold_for_a_while(is_begun):
+        held = hold(server, arguments.held, is_begun)
+        assert metric(server, "crope_connections_open") >= arguments.held * 0.9
+        time.sleep(3)
+        for connection in held:
+            connection.close()
+
     # A little of everything first: what is allocated once is not a leak.
     send_malformed(server, 400)
-    for connection in hold_idle(server, idle_count):
-        connection.close()
+    check_limits(server)
+    hold_for_a_while(is_begun=True)
     vanish(server, 20, random.Random(1))
     wait_until_quiet(server)
     before = server.memory()
 
-    with GoodClient(server, expected) as good:
-        statuses = send_malformed(server, malformed_count)
-    server.expect_alive()
-    print(f"{malformed_count} malformed requests: {dict(sorted(statuses.items(), key=str))}; "
-          f"{good.answers} good ones answered, the slowest in {good.slowest:.2f} s")  # fmt: skip
-
-    idle = hold_idle(server, idle_count)
-    assert metric(server, "crope_connections_open") >= idle_count * 0.9
-    with GoodClient(server, expected) as good:
-        time.sleep(3)
-    print(f"{idle_count} idle connections: {good.answers} good requests answered, the slowest in {good.slowest:.2f} s")
-    for connection in idle:
-        connection.close()
-
-    with GoodClient(server, expected) as good:
-        vanish(server, vanishing_count, random.Random(2))
-        server.expect_alive()
+    beside_good_requests("limits", lambda: check_limits(server))
+    beside_good_requests(f"{arguments.malformed} malformed requests", lambda: send_malformed(server, arguments.malformed))
+    beside_good_requests(f"{arguments.held} idle connections", lambda: hold_for_a_while(is_begun=False))
+    beside_good_requests(f"{arguments.held} withheld requests", lambda: hold_for_a_while(is_begun=True))
+    beside_good_requests(f"{arguments.vanishing} vanishing clients", lambda: vanish(server, arguments.vanishing, random.Random(2)))
+    beside_good_requests("100 abandoned attention views", lambda: leave_attention(server, 100))
     wait_until_quiet(server)
-    print(f"{vanishing_count} clients vanished: {good.answers} good requests answered, the slowest in {good.slowest:.2f} s")
 
     after = server.memory()
     print(f"memory {before / 2**20:.1f} MB before, {after / 2**20:.1f} MB after")

@@ -1,8 +1,11 @@
 #include "crope/infer/engine.h"
 
+#include <c10/core/CPUAllocator.h>
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
+#include <new>
 
 #include "crope/base/error.h"
 #include "tests/infer/small_model.h"
@@ -317,6 +320,98 @@ TEST(Engine, BadRequestsAreNamed) {
             "top-p: expected a number above 0 and at most 1, got 2");
   EXPECT_TRUE(engine.idle());
   EXPECT_THROW(Engine(model, {.prefill_tokens = 0}), UsageError);
+}
+
+TEST(Engine, TheLargestNumberOfTokensIsNoMoreThanTheWindow) {
+  const model::Transformer model = small_model(model::Variant::rope, 32);
+  Engine engine(model, {});
+  engine.admit({.prompt = draw_ids(1, 5), .max_tokens = std::numeric_limits<std::int64_t>::max()});
+  std::size_t tokens = 0;
+  FinishReason finish = FinishReason::none;
+  while (!engine.idle()) {
+    engine.step([&](const TokenEvent& event) {
+      ++tokens;
+      finish = event.finish;
+    });
+  }
+  EXPECT_EQ(tokens, 28u);
+  EXPECT_EQ(finish, FinishReason::window);
+}
+
+TEST(Engine, WhatIsKeptStaysWithinItsLimit) {
+  const model::Transformer model = small_model(model::Variant::rope, 512);
+  const std::int64_t limit = 300;
+  Engine engine(model, {.kept_tokens = limit});
+  const auto run = [&](const std::vector<std::int32_t>& prompt) {
+    engine.admit({.prompt = prompt, .max_tokens = 2});
+    while (!engine.idle()) engine.step([](const TokenEvent&) {});
+  };
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    const std::vector<std::int32_t> parent = draw_ids(i, 200);
+    run(parent);
+    // Shares a little of it: what it holds of the parent's memory counts, also when the parent has gone.
+    std::vector<std::int32_t> child(parent.begin(), parent.begin() + 12);
+    child.push_back(3);
+    run(child);
+    EXPECT_LE(engine.statistics().kept_tokens, limit);
+    EXPECT_GT(engine.statistics().kept_tokens, 0);
+  }
+}
+
+// Fails all allocations of at least `smallest` bytes while it is armed.
+class FailingAllocator : public c10::Allocator {
+ public:
+  FailingAllocator() : usual_(c10::GetCPUAllocator()) { c10::SetCPUAllocator(this, /*priority=*/200); }
+  ~FailingAllocator() override { c10::SetCPUAllocator(usual_, /*priority=*/200); }
+
+  c10::DataPtr allocate(std::size_t size) override {
+    if (size >= smallest) throw std::bad_alloc();
+    return usual_->allocate(size);
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return usual_->raw_deleter(); }
+  void copy_data(void* target, const void* source, std::size_t size) const override {
+    usual_->copy_data(target, source, size);
+  }
+
+  std::size_t smallest = std::numeric_limits<std::size_t>::max();
+
+ private:
+  c10::Allocator* usual_;
+};
+
+TEST(Engine, WithoutMemoryOneSequenceEndsAndTheOthersGoOn) {
+  const model::Transformer model = small_model(model::Variant::rope, 4096);
+  const SequenceRequest small{.prompt = draw_ids(1, 5), .max_tokens = 40};
+  const auto tokens_of = [](Engine& engine, std::int64_t number, std::map<std::int64_t, FinishReason>& ends) {
+    std::vector<std::int32_t> ids;
+    while (!engine.idle()) {
+      engine.step([&](const TokenEvent& event) {
+        if (event.sequence == number) ids.push_back(event.id);
+        if (event.finish != FinishReason::none) ends[event.sequence] = event.finish;
+      });
+    }
+    return ids;
+  };
+  std::map<std::int64_t, FinishReason> ends;
+  Engine alone(model, {});
+  const std::vector<std::int32_t> expected = tokens_of(alone, alone.admit(small), ends);
+  ASSERT_EQ(expected.size(), 40u);
+
+  FailingAllocator allocator;
+  Engine engine(model, {.prefill_tokens = 4096});
+  const std::int64_t first = engine.admit(small);
+  engine.step([](const TokenEvent&) {});
+  const std::int64_t greedy = engine.admit({.prompt = draw_ids(2, 3000), .max_tokens = 5});
+  const CacheShape shape = cache_shape(model.config);
+  allocator.smallest = static_cast<std::size_t>(3000 * shape.layers * shape.heads * shape.key_width) * sizeof(float);
+  ends.clear();
+  const std::vector<std::int32_t> rest = tokens_of(engine, first, ends);
+  allocator.smallest = std::numeric_limits<std::size_t>::max();
+  EXPECT_EQ(ends.at(greedy), FinishReason::memory);
+  EXPECT_EQ(ends.at(first), FinishReason::length);
+  EXPECT_EQ(rest, std::vector<std::int32_t>(expected.begin() + 1, expected.end()));
+  const std::int64_t again = engine.admit({.prompt = draw_ids(2, 3000), .max_tokens = 5});
+  EXPECT_EQ(tokens_of(engine, again, ends).size(), 5u) << "with memory it is served";
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(KvCache, TokensComeBackInOrder) {
 
 TEST(KvCache, ForksShareAndPart) {
   KvCache cache(kShape);
-  cache.reserve(10);
+  cache.reserve(6);
   write_tokens(cache, 4, 0);
   KvCache fork = cache.fork(3);
   EXPECT_EQ(fork.length(), 3);
@@ -73,6 +73,44 @@ TEST(KvCache, ForksShareAndPart) {
   EXPECT_EQ(keys_of(fork, 1, 2), (std::vector<float>{0, 1, 2, 103, 104}));
   EXPECT_EQ(keys_of(grandchild, 0, 1), (std::vector<float>{0, 1, 2, 103, 204}));
   EXPECT_EQ(cache.fork(0).length(), 0);
+}
+
+std::int64_t room_of(const KvCache& cache) {
+  std::int64_t total = 0;
+  for (const auto& [segment, room] : cache.segments()) total += room;
+  return total;
+}
+
+TEST(KvCache, AShortForkDoesNotHoldALongSegment) {
+  KvCache cache(kShape);
+  cache.reserve(100);
+  write_tokens(cache, 60, 0);
+  for (const std::int64_t length : {1, 20, 49, 50, 60}) {
+    const KvCache fork = cache.fork(length);
+    EXPECT_LE(room_of(fork), 2 * length) << length;
+    EXPECT_EQ(fork.segments() == cache.segments(), length >= 50) << length;
+    std::vector<float> expected;
+    for (std::int64_t i = 0; i < length; ++i) expected.push_back(static_cast<float>(i));
+    for (std::int64_t layer = 0; layer < kShape.layers; ++layer) {
+      for (std::int64_t head = 0; head < kShape.heads; ++head) EXPECT_EQ(keys_of(fork, layer, head), expected);
+    }
+  }
+}
+
+TEST(KvCache, RoomGrowsWithTheSequence) {
+  KvCache cache(kShape);
+  const std::int64_t window = std::int64_t{1} << 40;  // nobody has memory for it
+  std::size_t segments = 0;
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    cache.reserve(1, window - i);
+    cache.advance(1);
+    EXPECT_LE(room_of(cache), std::max<std::int64_t>(256, 2 * cache.length()));
+    segments = cache.segments().size();
+  }
+  EXPECT_LE(segments, 6u) << "and not token by token";
+  KvCache small(kShape);
+  small.reserve(1, 10);
+  EXPECT_EQ(room_of(small), 10) << "no more than is expected";
 }
 
 TEST(KvCache, AForkOutlivesWhatItSharesWith) {

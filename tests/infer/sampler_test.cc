@@ -48,6 +48,17 @@ TEST(TokenSampler, FrequenciesAreTheProbabilities) {
   }
 }
 
+TEST(TokenSampler, ATemperatureNextToZeroIsGreedy) {
+  const Logits logits = {3, -2, 11, 10.5f, 11, -100};
+  for (const double temperature : {1e-5, 1e-20, 1e-29, 1e-31, 1e-37, 3e-39, 1e-40, 1e-300, 5e-324}) {
+    const std::map<std::int32_t, int> counts =
+        frequencies({.temperature = temperature, .top_p = 0.99, .seed = 3}, logits, 50);
+    for (const auto& [id, count] : counts) EXPECT_EQ(logits[static_cast<std::size_t>(id)], 11) << temperature;
+  }
+  TokenSampler sampler({.temperature = 1e-40}, {});
+  EXPECT_EQ(sample(sampler, logits), 2);
+}
+
 TEST(TokenSampler, FiltersKeepWhatTheySay) {
   // Probabilities 0.5, 0.25, 0.125, 0.0625, 0.0625 in a shuffled order.
   const Logits logits = {std::log(0.125f), std::log(0.5f), std::log(0.0625f), std::log(0.25f), std::log(0.0625f)};

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <semaphore>
+
 #include "crope/infer/chat_template.h"
 #include "crope/infer/generation.h"
 #include "crope/serve/api_error.h"
@@ -18,9 +20,38 @@ struct Answer {
   Json json;
 };
 
+// A request whose late answer is waited for as the server does: whenever it is woken, and at the deadline.
+struct Asked {
+  std::shared_ptr<std::counting_semaphore<>> woken = std::make_shared<std::counting_semaphore<>>(0);
+  HttpResponse response;
+
+  Asked(Api& api, HttpRequest request) {
+    request.wake = [woken = woken] { woken->release(); };
+    response = api.answer(request);
+  }
+
+  // What has come since the last call; waits for something unless the answer is complete.
+  HttpResponse next(bool& is_complete) {
+    for (;;) {
+      HttpResponse part;
+      is_complete = response.next(part);
+      if (is_complete || !part.body.empty()) return part;
+      const auto until = std::min(response.deadline, std::chrono::steady_clock::now() + std::chrono::hours(1));
+      [[maybe_unused]] const bool in_time = woken->try_acquire_until(until);
+    }
+  }
+
+  HttpResponse whole() {
+    if (!response.next) return response;
+    bool is_complete = false;
+    return next(is_complete);
+  }
+};
+
 Answer post(Api& api, const std::string& path, const Json& body) {
-  const HttpResponse response = api.answer({.method = "POST", .path = path, .body = to_text(body)});
-  EXPECT_FALSE(response.stream);
+  Asked asked(api, {.method = "POST", .path = path, .body = to_text(body)});
+  EXPECT_FALSE(asked.response.is_stream);
+  const HttpResponse response = asked.whole();
   return {response.status, parse_json(response.body, path)};
 }
 
@@ -31,14 +62,12 @@ HttpResponse get(Api& api, const std::string& path) {
 // The events of a stream, without the last, which is [DONE].
 std::vector<Json> stream(Api& api, const std::string& path, Json body) {
   body["stream"] = true;
-  const HttpResponse response = api.answer({.method = "POST", .path = path, .body = to_text(body)});
-  EXPECT_EQ(response.status, 200) << response.body;
-  EXPECT_EQ(response.type, "text/event-stream");
+  Asked asked(api, {.method = "POST", .path = path, .body = to_text(body)});
+  EXPECT_EQ(asked.response.status, 200) << asked.response.body;
+  EXPECT_EQ(asked.response.type, "text/event-stream");
+  EXPECT_TRUE(asked.response.is_stream);
   std::string text;
-  response.stream([&](std::string_view bytes) {
-    text += bytes;
-    return true;
-  });
+  for (bool is_complete = false; !is_complete;) text += asked.next(is_complete).body;
   std::vector<Json> events;
   bool is_done = false;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -290,17 +319,17 @@ TEST(Api, ClientsThatGoFreeTheirPlaces) {
   const model::LanguageModel model = served_model(/*window=*/1 << 17);
   Api api(model, {.inference = {.max_sequences = 1}});
   const Json endless = {{"prompt", "hello"}, {"max_tokens", 1 << 17}, {"ignore_eos", true}};
-  int asked = 0;
-  const HttpResponse gone = api.answer(
-      {.method = "POST", .path = "/v1/completions", .body = to_text(endless), .is_open = [&] { return ++asked < 3; }});
-  EXPECT_EQ(gone.status, 499);
+  {
+    const Asked gone(api, {.method = "POST", .path = "/v1/completions", .body = to_text(endless)});
+    EXPECT_TRUE(gone.response.next);
+  }
   Json streamed = endless;
   streamed["stream"] = true;
   {
-    const HttpResponse broken = api.answer({.method = "POST", .path = "/v1/completions", .body = to_text(streamed)});
-    int writes = 0;
-    broken.stream([&](std::string_view) { return ++writes < 3; });
-    EXPECT_EQ(writes, 3);
+    Asked broken(api, {.method = "POST", .path = "/v1/completions", .body = to_text(streamed)});
+    bool is_complete = false;
+    for (int i = 0; i < 3; ++i) broken.next(is_complete);
+    EXPECT_FALSE(is_complete);
   }
   EXPECT_EQ(post(api, "/v1/completions", {{"prompt", "hello"}, {"max_tokens", 3}}).status, 200) << "the place is free";
 }

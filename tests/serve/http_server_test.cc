@@ -1,14 +1,12 @@
 #include "crope/serve/http_server.h"
 
 #include <gtest/gtest.h>
-#include <httplib.h>
 
 #include <list>
 #include <thread>
 
 #include "crope/base/error.h"
-#include "tests/serve/raw_client.h"
-#include "tests/serve/served_model.h"
+#include "tests/serve/running_server.h"
 
 namespace crope::serve {
 namespace {
@@ -16,169 +14,38 @@ namespace {
 using std::chrono::milliseconds;
 using test::post_text;
 using test::RawClient;
-
-constexpr const char* kClose = "Connection: close\r\n";
-
-struct Running {
-  model::LanguageModel model;
-  Api api;
-  HttpServer server;
-
-  explicit Running(const ConnectionLimits& limits = {}, std::int64_t window = 64, ApiOptions options = {})
-      : model(test::served_model(window)),
-        api(model, std::move(options)),
-        server(api, {.port = 0, .connections = limits}) {}
-
-  // The whole answer to bytes on a connection of their own.
-  std::string answer(const std::string& bytes) const {
-    RawClient client(server.port());
-    client.send(bytes);
-    return client.read_all();
-  }
-
-  std::string status_of(const std::string& bytes) const { return answer(bytes).substr(0, 12); }
-
-  // A good request, to see that the server lives.
-  void expect_alive() const {
-    httplib::Client client("127.0.0.1", server.port());
-    client.set_read_timeout(120);
-    const auto result = client.Post("/v1/completions", R"({"prompt":"hello","max_tokens":3})", "application/json");
-    ASSERT_TRUE(result);
-    EXPECT_EQ(result->status, 200) << result->body;
-  }
-
-  void wait_until_answered() {
-    for (;;) {
-      const std::string text = api.answer({.method = "GET", .path = "/metrics"}).body;
-      if (text.find("crope_requests_answering 0\n") != std::string::npos &&
-          text.find("crope_sequences_running 0\n") != std::string::npos) {
-        return;
-      }
-      std::this_thread::sleep_for(milliseconds(5));
-    }
-  }
-};
+using Running = test::RunningServer;
 
 TEST(HttpServer, AnswersAndKeepsConnections) {
   Running running;
-  httplib::Client client("127.0.0.1", running.server.port());
-  client.set_keep_alive(true);
-  for (int i = 0; i < 3; ++i) {
-    const auto result = client.Post("/v1/completions", R"({"prompt":"hello","max_tokens":2})", "application/json");
-    ASSERT_TRUE(result);
-    EXPECT_EQ(result->status, 200);
-    EXPECT_EQ(result->get_header_value("Content-Type"), "application/json");
-  }
-  const auto health = client.Get("/health?x=1");
-  ASSERT_TRUE(health);
-  EXPECT_EQ(health->body, R"({"status":"ok"})");
-  EXPECT_NE(running.api.answer({.method = "GET", .path = "/metrics"}).body.find("crope_connections_open 1\n"),
-            std::string::npos);
-}
-
-TEST(HttpServer, SeveralRequestsInOneWrite) {
-  Running running;
-  const std::string get = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
-  const std::string text = running.answer(get + get + "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
-  std::size_t answers = 0;
-  for (std::size_t place = text.find("HTTP/1.1 200"); place != std::string::npos;
-       place = text.find("HTTP/1.1 200", place + 1)) {
-    ++answers;
-  }
-  EXPECT_EQ(answers, 3u) << text;
-}
-
-TEST(HttpServer, Streams) {
-  Running running;
-  httplib::Client client("127.0.0.1", running.server.port());
-  const std::string body = R"({"prompt":"hello","max_tokens":5,"stream":true,"ignore_eos":true,"logprobs":1})";
-  const auto result = client.Post("/v1/completions", body, "application/json");
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->get_header_value("Content-Type"), "text/event-stream");
-  std::size_t events = 0;
-  for (std::size_t place = result->body.find("data: "); place != std::string::npos;
-       place = result->body.find("data: ", place + 1)) {
-    ++events;
-  }
-  EXPECT_EQ(events, 6u) << result->body;
-  EXPECT_TRUE(result->body.ends_with("data: [DONE]\n\n"));
-}
-
-TEST(HttpServer, ChunkedAndExpectingBodies) {
-  Running running;
-  const std::string chunked = running.answer(
-      "POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-      "6\r\n{\"prom\r\n8\r\npt\":\"a\"}\r\n0\r\n\r\n");
-  EXPECT_TRUE(chunked.starts_with("HTTP/1.1 200")) << chunked;
   RawClient client(running.server.port());
-  const std::string body = R"({"prompt":"a"})";
-  client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n");
-  EXPECT_TRUE(client.read_until("\r\n\r\n").starts_with("HTTP/1.1 100"));
-  client.send(body);
-  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
-}
-
-TEST(HttpServer, BadRequestsGetAStatusAndAnErrorObject) {
-  const ConnectionLimits limits{.frame = {.body_bytes = 1000}, .request_time = milliseconds(300)};
-  Running running(limits);
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"\r\n\r\n", "400"},
-      {"nonsense\r\n\r\n", "400"},
-      {"FROB / HTTP/1.1\r\n\r\n", "405"},
-      {"GET / HTTP/9.9\r\n\r\n", "400"},
-      {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n", "414"},
-      {"GET / HTTP/1.1\r\nX: " + std::string(40000, 'a') + "\r\n\r\n", "431"},
-      {"GET / HTTP/1.1\r\nX: " + std::string(40000, 'a'), "431"},
-      {"GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n", "404"},
-      {"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nConnection: close\r\n\r\n", "404"},
-      {"DELETE /v1/completions HTTP/1.1\r\nConnection: close\r\n\r\n", "405"},
-      {"TRACE /v1/completions HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", "405"},
-      {"QUERY /health HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", "405"},
-      {"QUERY /nowhere HTTP/1.1\r\nConnection: close\r\n\r\n", "404"},
-      {"QUERY /health HTTP/9\r\nConnection: close\r\n\r\n", "400"},
-      {"CONNECT /health HTTP/1.1\r\nConnection: close\r\n\r\n", "405"},
-      {"PUT /v1/completions HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", "405"},
-      {post_text("/v1/completions", "", kClose), "400"},
-      {post_text("/v1/completions", "{", kClose), "400"},
-      {post_text("/v1/completions", "{\"prompt\":\"\xff\"}", kClose), "400"},
-      {post_text("/v1/completions", std::string(900, '['), kClose), "400"},
-      {post_text("/v1/completions", R"({"prompt":[-1]})", kClose), "400"},
-      {post_text("/v1/completions", std::string(1001, ' '), kClose), "413"},
-      {"POST /v1/completions HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", "413"},
-      {"POST /v1/completions HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "400"},
-      {post_text("/v1/completions", "{}", "Content-Encoding: gzip\r\n"), "415"},
-      {"POST /v1/completions HTTP/1.1\r\nContent-Length: 100\r\n\r\n{\"prompt\"", "408"},
-      {"POST /v1/comple", "408"},
-      {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"},
-      {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "400"},
-      {"POST /v1/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nab", "400"},
-      {"POST /v1/completions HTTP/1.1\r\nContent-Type: multipart/form-data\r\nConnection: close\r\nContent-Length: "
-       "2\r\n\r\n{}",
-       "400"},
-  };
-  for (const auto& [bytes, status] : cases) {
-    const std::string answer = running.answer(bytes);
-    EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 " + status) << bytes.substr(0, 100) << "\n" << answer;
-    EXPECT_NE(answer.find(R"({"error":{"message":)"), std::string::npos) << bytes.substr(0, 100) << "\n" << answer;
+  for (int i = 0; i < 3; ++i) {
+    client.send(post_text("/v1/completions", R"({"prompt":"hello","max_tokens":2})"));
+    const test::RawAnswer answer = client.read_answer();
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    for (const char* line : {"Content-Type: application/json\r\n", "X-Content-Type-Options: nosniff\r\n",
+                             "X-Frame-Options: DENY\r\n", "Referrer-Policy: no-referrer\r\n"}) {
+      EXPECT_NE(answer.head.find(line), std::string::npos) << line << answer.head;
+    }
   }
-  running.expect_alive();
-}
-
-TEST(HttpServer, RangesAndCompressionAreNotForUs) {
-  Running running;
-  const std::string text = running.answer(
-      "GET /health HTTP/1.1\r\nRange: bytes=0-3\r\nAccept-Encoding: gzip, br\r\nConnection: close\r\n\r\n");
-  EXPECT_TRUE(text.starts_with("HTTP/1.1 200")) << text;
-  EXPECT_TRUE(text.ends_with(R"({"status":"ok"})"));
+  client.send("GET /health?x=1 HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(client.read_answer().body, R"({"status":"ok"})");
+  client.send("HEAD /health HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string head = client.read_all();
+  EXPECT_NE(head.find("Content-Length: 15\r\n"), std::string::npos) << head;
+  EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
 }
 
 TEST(HttpServer, ASlowOrIdleConnectionTakesNothingFromOthers) {
-  Running running({.max_threads = 4});
-  std::list<RawClient> idle, slow;
-  for (int i = 0; i < 100; ++i) idle.emplace_back(running.server.port());
+  Running running;
+  std::list<RawClient> held;
   for (int i = 0; i < 100; ++i) {
-    slow.emplace_back(running.server.port());
-    slow.back().send("POST /v1/completions HTTP/1.1\r\nContent-Length: 500\r\n\r\n{");
+    held.emplace_back(running.server.port());
+    for (const char* headers :
+         {"Content-Length: 500", "Transfer-Encoding: chunked", "Content-Length: 500\r\nExpect: 100-continue"}) {
+      held.emplace_back(running.server.port());
+      held.back().send("POST /v1/completions HTTP/1.1\r\n" + std::string(headers) + "\r\n\r\n");
+    }
   }
   running.expect_alive();
 }
@@ -199,31 +66,6 @@ TEST(HttpServer, TooManyConnections) {
   EXPECT_NE(answer.find(R"({"error":{"message":)"), std::string::npos);
 }
 
-TEST(HttpServer, AClientThatFinishedSendingIsAnswered) {
-  Running running;
-  RawClient client(running.server.port());
-  client.send(post_text("/v1/completions", R"({"prompt":"hello","max_tokens":3})"));
-  client.finish_sending();
-  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 200"));
-}
-
-TEST(HttpServer, ClientsThatVanishFreeTheirPlaces) {
-  Running running({}, /*window=*/1 << 17, {.inference = {.max_sequences = 2}});
-  for (const char* stream : {"true", "false"}) {
-    std::list<RawClient> clients;
-    for (int i = 0; i < 4; ++i) {
-      clients.emplace_back(running.server.port());
-      clients.back().send(post_text(
-          "/v1/completions",
-          R"({"prompt":"hello","ignore_eos":true,"max_tokens":100000,"stream":)" + std::string(stream) + "}"));
-    }
-    if (std::string(stream) == "true") clients.front().read_until("data: ");
-    clients.clear();
-    running.wait_until_answered();
-  }
-  running.expect_alive();
-}
-
 TEST(HttpServer, DrainsThenEnds) {
   Running running({}, /*window=*/1 << 17);
   RawClient client(running.server.port());
@@ -232,7 +74,7 @@ TEST(HttpServer, DrainsThenEnds) {
   EXPECT_TRUE(running.server.drain(std::chrono::hours(1)));
   text += client.read_all();
   EXPECT_NE(text.find("data: [DONE]"), std::string::npos) << "what was begun is finished";
-  EXPECT_FALSE(httplib::Client("127.0.0.1", running.server.port()).Get("/health")) << "nobody new is served";
+  EXPECT_FALSE(test::can_connect(running.server.port())) << "nobody new is served";
 }
 
 TEST(HttpServer, EndsWithoutWaiting) {
@@ -248,6 +90,36 @@ TEST(HttpServer, EndsWithoutWaiting) {
   EXPECT_EQ(client.read_all().find("[DONE]"), std::string::npos);
 }
 
+TEST(HttpServer, AnswersNobodyElsesNameAndNoOtherSitesPages) {
+  Running running;
+  const auto status = [&](const std::string& headers) {
+    RawClient client(running.server.port());
+    client.send("GET /health HTTP/1.1\r\n" + headers + "\r\n\r\n");
+    return client.read_answer().status;
+  };
+  EXPECT_EQ(status("Host: 127.0.0.1:8080"), 200);
+  EXPECT_EQ(status("Host: LocalHost"), 200);
+  EXPECT_EQ(status("Host: rebound.example"), 403);
+  EXPECT_EQ(status("Host: localhost\r\nOrigin: http://localhost:3000"), 200);
+  EXPECT_EQ(status("Host: localhost\r\nOrigin: https://evil.example"), 403);
+  EXPECT_EQ(status("Host: localhost\r\nOrigin: null"), 403);
+}
+
+TEST(HttpServer, ListedSitesAreAnsweredAndMayReadTheAnswer) {
+  Running running({}, 64, {}, {.hosts = {"model.example"}, .origins = {"https://app.example"}});
+  RawClient client(running.server.port());
+  client.send("GET /health HTTP/1.1\r\nHost: model.example\r\nOrigin: https://app.example\r\n\r\n");
+  const test::RawAnswer answer = client.read_answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_NE(answer.head.find("Access-Control-Allow-Origin: https://app.example\r\n"), std::string::npos) << answer.head;
+  client.send(
+      "OPTIONS /v1/completions HTTP/1.1\r\nHost: model.example\r\nOrigin: https://app.example\r\n"
+      "Access-Control-Request-Method: POST\r\n\r\n");
+  const test::RawAnswer preflight = client.read_answer();
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_NE(preflight.head.find("Access-Control-Allow-Headers: Authorization, Content-Type\r\n"), std::string::npos);
+}
+
 TEST(HttpServer, APortThatIsTakenIsAnError) {
   Running running;
   const model::LanguageModel model = test::served_model();
@@ -259,11 +131,10 @@ TEST(HttpServer, APortThatIsTakenIsAnError) {
 TEST(HttpServer, ManyStreamsAreWhatEachIsAlone) {
   Running running;
   const auto ask = [&](int i) {
-    httplib::Client client("127.0.0.1", running.server.port());
-    client.set_read_timeout(120);
-    const std::string body =
-        R"({"prompt":"hello the )" + std::to_string(i) + R"(","max_tokens":30,"seed":7,"stream":true})";
-    std::string text = client.Post("/v1/completions", body, "application/json")->body;
+    RawClient client(running.server.port());
+    client.send(post_text("/v1/completions", R"({"prompt":"hello the )" + std::to_string(i) +
+                                                 R"(","max_tokens":30,"seed":7,"stream":true})"));
+    const std::string text = client.read_answer().body;
     // Ids and times differ.
     std::string pieces;
     for (std::size_t place = text.find("\"text\":"); place != std::string::npos;

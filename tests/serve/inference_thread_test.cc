@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <semaphore>
+#include <thread>
 
 #include "crope/serve/api_error.h"
 #include "tests/infer/small_model.h"
@@ -98,17 +100,14 @@ TEST(InferenceThread, SmallRequestsDoNotWaitForLargeOnes) {
   const model::Transformer model = small_model(model::Variant::rope, 64);
   InferenceThread inference(model, {.max_sequences = 1});
   std::latch go_on(1), begun(1);
-  std::thread holder([&] {
-    inference.run([&] {
-      begun.count_down();
-      go_on.wait();
-    });
+  const auto holder = inference.post([&] {
+    begun.count_down();
+    go_on.wait();
   });
   begun.wait();  // nothing is admitted before both are there
   const auto large = inference.submit(requests_of(1, 40, 3));
   const auto small = inference.submit(requests_of(2, 1, 3));
   go_on.count_down();
-  holder.join();
   collect(*small);
   const auto statistics = inference.statistics();
   EXPECT_GT(statistics.waiting + statistics.running, 30);
@@ -133,7 +132,7 @@ TEST(InferenceThread, LimitsAndTheEnd) {
   EXPECT_EQ(status_of([&] { inference.submit(requests_of(1, 1, 2)); }), 429);
   inference.stop_admitting();
   EXPECT_EQ(status_of([&] { inference.submit(requests_of(1, 1, 2)); }), 503);
-  EXPECT_EQ(status_of([&] { inference.run([] {}); }), 503);
+  EXPECT_EQ(status_of([&] { inference.post([] {}); }), 503);
   EXPECT_FALSE(endless->wait(std::chrono::steady_clock::now() + kLong).empty()) << "what is there goes on";
 }
 
@@ -152,9 +151,64 @@ TEST(InferenceThread, TasksRunBetweenSteps) {
   InferenceThread inference(model, {});
   const auto endless = inference.submit(requests_of(1, 1, 1 << 17));
   int runs = 0;
-  inference.run([&] { ++runs; });
+  std::binary_semaphore over(0);
+  const auto task = inference.post([&] { ++runs; }, [&] { over.release(); });
+  over.acquire();
+  EXPECT_TRUE(task->done());
   EXPECT_EQ(runs, 1);
-  EXPECT_THROW(inference.run([] { throw UsageError("no"); }), UsageError);
+  const auto failing = inference.post([] { throw UsageError("no"); }, [&] { over.release(); });
+  over.acquire();
+  EXPECT_THROW(failing->done(), UsageError);
+}
+
+TEST(InferenceThread, TasksTakeTurnsWithSteps) {
+  const model::Transformer model = small_model(model::Variant::rope, 1 << 17);
+  InferenceThread inference(model, {});
+  const auto endless = inference.submit(requests_of(1, 1, 1 << 17));
+  endless->wait(std::chrono::steady_clock::now() + kLong);
+  std::latch begun(1), go_on(1), over(1);
+  const auto holder = inference.post([&] {
+    begun.count_down();
+    go_on.wait();
+  });
+  begun.wait();
+  std::vector<std::int64_t> steps;  // when each task runs
+  std::vector<std::shared_ptr<InferenceTask>> tasks;
+  for (int i = 0; i < 5; ++i) tasks.push_back(inference.post([&] { steps.push_back(inference.statistics().steps); }));
+  const auto last = inference.post([&] { over.count_down(); });
+  go_on.count_down();
+  over.wait();
+  ASSERT_EQ(steps.size(), 5u);
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_EQ(steps[i], steps[i - 1] + 1) << "a step between two tasks";
+}
+
+TEST(InferenceThread, ATaskThatNobodyWaitsForIsNotBegun) {
+  const model::Transformer model = small_model(model::Variant::rope, 64);
+  InferenceThread inference(model, {});
+  std::latch begun(1), go_on(1), over(1);
+  const auto holder = inference.post([&] {
+    begun.count_down();
+    go_on.wait();
+  });
+  begun.wait();
+  bool has_run = false;
+  inference.post([&] { has_run = true; }).reset();
+  const auto last = inference.post([&] { over.count_down(); });
+  go_on.count_down();
+  over.wait();
+  EXPECT_FALSE(has_run);
+}
+
+TEST(InferenceThread, WakesWhoeverWaits) {
+  const model::Transformer model = small_model(model::Variant::rope, 64);
+  InferenceThread inference(model, {});
+  std::counting_semaphore<> woken(0);
+  const auto ticket = inference.submit(requests_of(1, 1, 3), [&] { woken.release(); });
+  Ids ids;
+  while (ids.size() < 3) {
+    woken.acquire();  // would never end if a token came without it
+    for (const auto& event : ticket->wait(std::chrono::steady_clock::now())) ids.push_back(event.token.id);
+  }
 }
 
 TEST(InferenceThread, ABadRequestFailsAlone) {

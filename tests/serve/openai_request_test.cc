@@ -46,6 +46,33 @@ TEST(OpenAiRequest, Defaults) {
   EXPECT_FALSE(request.echo || request.stream || request.include_usage || request.ignore_eos || request.is_chat);
 }
 
+// 20 kB of a request could ask for 144 MB of an answer.
+TEST(OpenAiRequest, LogProbabilitiesOfOneAnswerAreBounded) {
+  RequestContext context = small_context();
+  context.window = 4096;
+  context.max_choices = 256;
+  const std::string many = Json(Ids(2000, 5)).dump();
+  const auto code_of = [&](const std::string& rest) {
+    try {
+      completion(R"({"prompt":)" + many + rest + "}", context);
+    } catch (const ApiError& e) {
+      EXPECT_EQ(e.status(), 400);
+      return e.code() + " " + e.what();
+    }
+    return std::string("taken");
+  };
+  EXPECT_EQ(code_of(R"(,"echo":true,"logprobs":20,"max_tokens":0,"n":6)"), "taken");
+  const std::string refused = code_of(R"(,"echo":true,"logprobs":20,"max_tokens":0,"n":7)");
+  EXPECT_TRUE(refused.starts_with("too_many_logprobs ")) << refused;
+  EXPECT_NE(refused.find("294000"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("262144"), std::string::npos) << refused;
+  EXPECT_EQ(code_of(R"(,"logprobs":1,"max_tokens":2000,"n":65)"), "taken");
+  EXPECT_TRUE(code_of(R"(,"logprobs":1,"max_tokens":2000,"n":66)").starts_with("too_many"));
+  EXPECT_EQ(code_of(R"(,"logprobs":20,"max_tokens":9223372036854775807)"), "taken") << "the window bounds it";
+  EXPECT_TRUE(code_of(R"(,"logprobs":20,"max_tokens":9223372036854775807,"n":7)").starts_with("too_many"));
+  EXPECT_EQ(code_of(R"(,"max_tokens":2000,"n":256)"), "taken") << "without log-probabilities";
+}
+
 TEST(OpenAiRequest, NullIsAsGoodAsAbsent) {
   const CompletionRequest request = completion(
       R"({"prompt":"a","n":null,"max_tokens":null,"temperature":null,"stop":null,"logprobs":null,"echo":null,
