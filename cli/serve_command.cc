@@ -54,7 +54,20 @@ std::size_t raise_descriptor_limit() {
   return static_cast<std::size_t>(limit.rlim_cur);
 }
 
-serve::ApiOptions api_options(const ServeFlags& flags, const model::ModelConfig& config) {
+// Nothing if the model's own is of no known family: everything but conversations is served then.
+std::optional<infer::ChatTemplate> served_chat_template(const ServeFlags& flags, const model::LanguageModel& model,
+                                                        Log& log) {
+  try {
+    return chat_template_of(flags.generation, model);
+  } catch (const UsageError& e) {
+    if (!flags.generation.chat_template.empty()) throw;
+    log.warn(fmt::format("{}: chat completions are refused; {}", e.what(), e.hint()));
+    return std::nullopt;
+  }
+}
+
+serve::ApiOptions api_options(const ServeFlags& flags, const model::LanguageModel& model, Log& log) {
+  const model::ModelConfig& config = model.model.config;
   const double cache_bytes = static_cast<double>(in_range("--cache-mb", flags.cache_mb, 0, 1 << 24)) * (1 << 20);
   const auto kept_tokens =
       static_cast<std::int64_t>(cache_bytes / model::cost_per_token(config, config.max_seq_len).cache_bytes);
@@ -66,7 +79,8 @@ serve::ApiOptions api_options(const ServeFlags& flags, const model::ModelConfig&
                     .max_sequences = in_range("--max-sequences", flags.max_sequences, 1, 4096),
                     .max_waiting = in_range("--max-waiting", flags.max_waiting, 1, 1 << 20)},
       .request_time = std::chrono::seconds(in_range("--request-seconds", flags.request_seconds, 1, 1 << 20)),
-      .max_choices = std::min<std::int64_t>(256, flags.max_waiting)};
+      .max_choices = std::min<std::int64_t>(256, flags.max_waiting),
+      .chat = served_chat_template(flags, model, log)};
   if (!flags.api_key_file.empty()) options.key = serve::ApiKey::read(flags.api_key_file);
   return options;
 }
@@ -88,15 +102,15 @@ struct Served {
   model::LanguageModel model;
   serve::Api api;
 
-  Served(model::LanguageModel loaded, const ServeFlags& flags)
-      : model(std::move(loaded)), api(model, api_options(flags, model.model.config)) {}
+  Served(model::LanguageModel loaded, const ServeFlags& flags, Log& log)
+      : model(std::move(loaded)), api(model, api_options(flags, model, log)) {}
 };
 
 // In a thread that ends: OpenMP holds workers ready for every thread that has used them, and as soon as there are more
 // of them than processors, all sleep between two pieces of work instead of waiting actively.
 std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
   return std::async(std::launch::async,
-                    [&] { return std::make_unique<Served>(load_model(flags.generation, log), flags); })
+                    [&] { return std::make_unique<Served>(load_model(flags.generation, log), flags, log); })
       .get();
 }
 
@@ -128,6 +142,7 @@ void declare_serve(Flags& flags) {
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
   flags.option("--model-name", values->name, "The model's name in answers");
   flags.option("--weights", values->generation.weights, "fp32, or bf16: half the memory, a little less exact");
+  declare_chat_template_flag(flags, values->generation);
   flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
   flags.option("--max-sequences", values->max_sequences, "Answers that are decoded together");
   flags.option("--max-waiting", values->max_waiting, "Answers that may wait; more are refused with status 429");
