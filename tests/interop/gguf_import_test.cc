@@ -145,6 +145,7 @@ TEST_F(GgufImport, RopeScalingComesAlong) {
     if (scaling.type == RopeStretch::llama3) {
       // llama.cpp reads these factors in models without QK-norm only.
       model.config.qk_norm = false;
+      model.config.rope_theta = 500'000;  // slow pairs are divided by the whole factor
       std::vector<Tensor> values;
       for (const model::Parameter& parameter : model.parameters) {
         const bool is_qk_norm = parameter.spec.name.find("q_norm") != std::string::npos ||
