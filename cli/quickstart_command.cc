@@ -67,6 +67,7 @@ void declare_quickstart(Flags& flags) {
   flags.option("--out", values->out, "Folder of the study; started again it goes on there");
   flags.option("--recipe", values->recipe, "A recipe's name or file, for every run");
   flags.option("--documents", values->options.world.documents, "Documents of the small world");
+  flags.option("--limit", values->options.limit, "Items of each benchmark to score (0: all)");
   flags.option("--threads", values->threads, "0 takes all processors");
   flags.option("--json", values->json, "The result as one JSON object");
   flags.run([values] { run(*values); });

@@ -62,20 +62,21 @@ struct Decoder::State {
 
   explicit State(const model::Transformer& model)
       : config(model.config),
-        embedding(model.embedding.detach()),
+        embedding(ops::stored(ops::DenseWeight{model.embedding})),
         norm(gain_of(model.norm, model.config.d_model)),
-        output{model.output.detach().contiguous()} {
+        output{model.output.detach().contiguous()},
+        device(model.embedding.device()) {
     for (const model::Block& block : model.blocks) layers.emplace_back(block, config);
   }
 
-  const ops::Kernels& kernels() const { return ops::inference_kernels(embedding.device(), at::kFloat); }
+  const ops::Kernels& kernels() const { return ops::inference_kernels(device, at::kFloat); }
   void read_chunks(std::span<const Chunk> chunks);
   void cut_tiles(std::span<const Chunk> chunks, bool with_skipped);
   void drop_skipped(std::span<const Chunk> chunks);
   void resize_work();
   void grow_rope_table(std::int64_t length);
   void look_up(std::span<const Chunk> chunks);
-  void normalise(const Tensor& gain);
+  void normalise(const ops::Matrix& x, const Tensor& gain, const ops::Matrix& y);
   void multiply(const ops::Weight& weight, const RowBuffer& x, RowBuffer& y, Output output);
   void project_qkv(const Layer& layer);
   void rotate_and_store(const Layer& layer, std::int64_t index, std::span<const Chunk> chunks);
@@ -83,9 +84,10 @@ struct Decoder::State {
   void feed_forward(const Layer& layer);
 
   model::ModelConfig config;
-  Tensor embedding;  // [V, D]
-  Tensor norm;       // [D]
+  ops::Weight embedding;  // [V, D]
+  Tensor norm;            // [D]
   ops::DenseWeight output;
+  torch::Device device;
   std::vector<Layer> layers;
   ops::RopeTable rope;  // of the positions that have been needed
 
@@ -169,14 +171,17 @@ void Decoder::State::drop_skipped(std::span<const Chunk> chunks) {
 }
 
 void Decoder::State::look_up(std::span<const Chunk> chunks) {
-  std::vector<std::int64_t> ids;
-  for (const Chunk& chunk : chunks) ids.insert(ids.end(), chunk.ids.begin(), chunk.ids.end());
-  hidden.tensor().copy_(embedding.index_select(0, at::tensor(ids, at::kLong)));
+  std::int64_t row = 0;
+  for (const Chunk& chunk : chunks) {
+    const auto count = static_cast<std::int64_t>(chunk.ids.size());
+    kernels().look_up_rows(
+        {.table = ops::view(embedding).a, .ids = chunk.ids, .y = hidden.view().from_row(row, count)});
+    row += count;
+  }
 }
 
-void Decoder::State::normalise(const Tensor& gain) {
-  kernels().rms_norm(
-      {.x = hidden.view(), .gain = ops::view(gain), .eps = static_cast<float>(config.norm_eps), .y = normed.view()});
+void Decoder::State::normalise(const ops::Matrix& x, const Tensor& gain, const ops::Matrix& y) {
+  kernels().rms_norm({.x = x, .gain = ops::view(gain), .eps = static_cast<float>(config.norm_eps), .y = y});
 }
 
 void Decoder::State::multiply(const ops::Weight& weight, const RowBuffer& x, RowBuffer& y, Output output) {
@@ -271,7 +276,7 @@ Tensor Decoder::append(std::span<const Chunk> chunks) {
   for (std::size_t i = 0; i < state.layers.size(); ++i) {
     const State::Layer& layer = state.layers[i];
     const auto index = static_cast<std::int64_t>(i);
-    state.normalise(layer.attention_norm);
+    state.normalise(state.hidden.view(), layer.attention_norm, state.normed.view());
     state.project_qkv(layer);
     state.rotate_and_store(layer, index, chunks);
     if (i + 1 == state.layers.size()) {
@@ -280,7 +285,7 @@ Tensor Decoder::append(std::span<const Chunk> chunks) {
     }
     state.attend(index, chunks);
     state.multiply(layer.o, state.mixed, state.hidden, Output::add);
-    state.normalise(layer.feed_forward_norm);
+    state.normalise(state.hidden.view(), layer.feed_forward_norm, state.normed.view());
     state.feed_forward(layer);
   }
   for (const Chunk& chunk : chunks) chunk.cache->advance(static_cast<std::int64_t>(chunk.ids.size()));
@@ -299,12 +304,12 @@ void Decoder::for_logit_panels(std::span<const std::int64_t> rows, std::int64_t 
   State& state = *state_;
   const auto count = static_cast<std::int64_t>(rows.size());
   state.normed.resize(count, state.config.d_model);
-  const Tensor wanted = at::tensor(at::IntArrayRef(rows.data(), rows.size()), at::kLong);
-  state.normed.tensor().copy_(state.hidden.tensor().index_select(0, wanted));
-  state.kernels().rms_norm({.x = state.normed.view(),
-                            .gain = ops::view(state.norm),
-                            .eps = static_cast<float>(state.config.norm_eps),
-                            .y = state.normed.view()});
+  for (std::size_t i = 0, end = 1; i < rows.size(); i = end++) {  // rows that follow each other at once
+    while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
+    const auto length = static_cast<std::int64_t>(end - i);
+    state.normalise(state.hidden.view().from_row(rows[i], length), state.norm,
+                    state.normed.view().from_row(static_cast<std::int64_t>(i), length));
+  }
   for (std::int64_t first = 0; first < state.config.vocab_size; first += columns) {
     const std::int64_t width = std::min(columns, state.config.vocab_size - first);
     state.logits.resize(count, width, /*gap=*/0);

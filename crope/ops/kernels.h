@@ -211,6 +211,13 @@ struct WeightView {
   std::int64_t out() const { return a.M * (is_pair() ? 2 : 1); }
 };
 
+// y[r] = table[ids[r]] in fp32.
+struct LookUpRows {
+  WeightMatrix table;
+  std::span<const std::int32_t> ids;
+  Matrix y;
+};
+
 enum class Output { overwrite, add };
 
 // y = weight(x), or y += weight(x), of a few rows for each of several weights: reads every weight once for all rows.
@@ -306,6 +313,7 @@ struct Kernels {
   void (*adamw_update)(const AdamwUpdate&) = nullptr;
   double (*sum_of_squares)(const ConstMatrix&) = nullptr;
   // Inference needs all of these, and rms_norm.
+  void (*look_up_rows)(const LookUpRows&) = nullptr;
   void (*linear_rows)(const LinearRows&) = nullptr;
   void (*gated_linear_rows)(const GatedLinearRows&) = nullptr;
   void (*rotary_rows)(const RotaryRows&) = nullptr;

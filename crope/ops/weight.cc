@@ -76,7 +76,7 @@ WeightView view(const Weight& weight) {
 }
 
 Weight narrow_outputs(const DenseWeight& weight, int64_t first, int64_t count) {
-  return DenseWeight{weight.weight.narrow(0, first, count)};
+  return count == weight.weight.size(0) ? weight : DenseWeight{weight.weight.narrow(0, first, count)};
 }
 
 void multiply_rows(const Weight& weight, const Tensor& x, const Tensor& y, Output output) {

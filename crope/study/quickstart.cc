@@ -40,7 +40,8 @@ std::optional<QuickstartResult> quickstart(const QuickstartOptions& options, Log
                                   .data = world.data,
                                   .init_from = {},
                                   .program = options.program},
-                          .benchmarks = world.benchmarks};
+                          .benchmarks = world.benchmarks,
+                          .limit = options.limit};
     experiment.job.given["variant"] = variant;
     const auto outcome = run_experiment(experiment, log);
     if (!outcome) return {};

@@ -19,6 +19,7 @@ struct QuickstartOptions {
   train::Settings recipe;  // of every run
   std::vector<std::string> variants = {"rope", "crope_all", "half_rope_all"};
   SmallWorldOptions world = {};
+  std::int64_t limit = 0;         // benchmark items of each kind; 0: all
   Json program = Json::object();  // recorded in every run
 };
 

@@ -236,20 +236,5 @@ TEST(Gguf, HostileHeadsAreNamed) {
   }
 }
 
-TEST(GgufWriter, RefusesAndLeavesTheOldFile) {
-  const test::TemporaryFolder folder;
-  write_file(folder / "x", "old");
-  const GgufTensorSource good = gguf_source("a", GgmlType::f32, {1}, "abcd");
-  EXPECT_THROW(write_gguf(folder / "x", {}, {gguf_source("a", GgmlType::f32, {2}, "abcd")}), Error);
-  EXPECT_THROW(write_gguf(folder / "x", {}, {gguf_source("a", GgmlType::f32, {-1}, "")}), Error);
-  EXPECT_THROW(write_gguf(folder / "x", {}, {gguf_source("a", GgmlType::q8_0, {33}, "")}), Error);
-  EXPECT_THROW(write_gguf(folder / "x", {}, {gguf_source(std::string(64, 'n'), GgmlType::f32, {1}, "abcd")}), Error);
-  EXPECT_THROW(write_gguf(folder / "x", {}, {good, good}), Error);
-  EXPECT_THROW(write_gguf(folder / "x", {{"k", true}, {"k", true}}, {good}), Error);
-  EXPECT_THROW(write_gguf(folder / "x", {{"", true}}, {good}), Error);
-  EXPECT_EQ(read_file(folder / "x"), "old");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
-}
-
 }  // namespace
 }  // namespace crope::formats

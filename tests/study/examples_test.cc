@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "crope/base/file.h"
 #include "tests/temporary_folder.h"
 
@@ -29,6 +31,18 @@ TEST(Examples, JsonHasEverySampleAndRun) {
   EXPECT_EQ(json["trained"][0]["accuracy"].size(), 3u);
   EXPECT_EQ(json["token_position_interaction"].size(), 4u);
   EXPECT_EQ(json["samples"][0]["mask"], "bidirectional");
+  // The complex-linear layer has half of rope's parameters, and rope of half the width as many as it.
+  std::map<std::string, std::int64_t> parameters;
+  for (const Json& run : json["trained"]) {
+    if (run["D"] == 16) parameters[run["kind"]] = run["parameters"];
+    for (const double accuracy : run["accuracy"]) EXPECT_TRUE(accuracy >= 0 && accuracy <= 1) << accuracy;
+  }
+  EXPECT_EQ(2 * parameters.at("crope"), parameters.at("rope"));
+  EXPECT_EQ(parameters.at("half_rope"), parameters.at("crope"));
+  // Absolute positions cannot let a token choose its distance; the rotary forms can.
+  EXPECT_LT(json["token_position_interaction"]["absolute"].get<double>(), 1e-6);
+  EXPECT_GT(json["token_position_interaction"]["crope"].get<double>(), 0.01);
+  EXPECT_LT(json["query_conjugate_linear_share"].get<double>(), 1e-10);
   ExampleOptions untrained = small_options();
   untrained.train = false;
   EXPECT_TRUE(make_examples(untrained, silent).trained.empty());

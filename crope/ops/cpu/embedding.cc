@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "crope/base/parallel.h"
 #include "crope/base/rounding.h"
@@ -18,6 +19,20 @@ void add_rows(const AddRows& call) {
       add_into(sum, sum, call.rows.row(r) + first, 1, width);
     }
   });
+}
+
+void look_up_rows(const LookUpRows& call) {
+  const std::int64_t D = call.table.N;
+  for (std::size_t r = 0; r < call.ids.size(); ++r) {
+    const std::int64_t first = call.ids[r] * D;
+    float* y = call.y.row(static_cast<std::int64_t>(r));
+    if (call.table.type == WeightType::fp32) {
+      std::copy_n(static_cast<const float*>(call.table.data) + first, D, y);
+    } else {
+      const auto* bf16 = static_cast<const std::uint16_t*>(call.table.data) + first;  // the upper half of a float
+      for (std::int64_t i = 0; i < D; ++i) y[i] = std::bit_cast<float>(std::uint32_t{bf16[i]} << 16);
+    }
+  }
 }
 
 }  // namespace crope::ops::cpu

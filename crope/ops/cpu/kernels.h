@@ -19,6 +19,7 @@ void momentum_update(const MomentumUpdate& call);
 void decay_and_subtract(const DecayAndSubtract& call);
 void adamw_update(const AdamwUpdate& call);
 double sum_of_squares(const ConstMatrix& x);
+void look_up_rows(const LookUpRows& call);
 void linear_rows(const LinearRows& call);
 void gated_linear_rows(const GatedLinearRows& call);
 void rotary_rows(const RotaryRows& call);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "crope/ops/cpu/product_kernel.h"
 #include "tests/ops/cpu/kernel_cases.h"
 
@@ -55,6 +57,20 @@ TEST(CpuKernels, AddRowsInTheirOrder) {
   // (1e8 + 1) - 1e8 + 1 in fp32: any other order gives another number.
   for (std::int64_t i = 0; i < D; ++i) EXPECT_EQ(sum[static_cast<std::size_t>(2 * D + i)], 1.0f);
   EXPECT_EQ(sum[0], 1e8f);
+}
+
+TEST(CpuKernels, LookUpRowsOfEitherType) {
+  const std::int64_t D = 5;
+  const std::vector<float> fp32 = {0, 1, 2, 3, 4, -5, 0.5f, 7, 8, 9};
+  std::vector<std::uint16_t> bf16;  // all of these numbers fit
+  for (const float x : fp32) bf16.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16));
+  const std::vector<std::int32_t> ids = {1, 0, 1};
+  for (const WeightMatrix table :
+       {WeightMatrix{fp32.data(), WeightType::fp32, 2, D}, WeightMatrix{bf16.data(), WeightType::bf16, 2, D}}) {
+    std::vector<float> y(static_cast<std::size_t>(3 * (D + 2)), 99);
+    look_up_rows({.table = table, .ids = ids, .y = {y.data(), 3, D, D + 2}});
+    EXPECT_EQ(y, (std::vector<float>{-5, 0.5f, 7, 8, 9, 99, 99, 0, 1, 2, 3, 4, 99, 99, -5, 0.5f, 7, 8, 9, 99, 99}));
+  }
 }
 
 // Several weights of one input, dense and pairs, and the gate, against sums in fp64.
