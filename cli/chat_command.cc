@@ -28,69 +28,73 @@ void write_out(std::string_view text) {
   std::fflush(stdout);
 }
 
-// The conversation as the model reads it (infer/chat_template.h). Each turn is encoded on its own, so that the ids of a
-// conversation begin with those of its earlier turns.
+// The conversation as the model reads it. What earlier turns have in common with the next one is not read again.
 class Conversation {
  public:
-  Conversation(const model::LanguageModel& model, const ChatFlags& flags) : model_(model) {
-    if (flags.generation.add_bos && model.begin_token) opening_.push_back(*model.begin_token);
-    if (!flags.system.empty()) append(opening_, infer::chat_turn({infer::Role::system, flags.system}), "--system");
+  Conversation(const model::LanguageModel& model, const ChatFlags& flags)
+      : model_(model), template_(chat_template_of(flags.generation, model)), add_bos_(flags.generation.add_bos) {
+    if (!flags.system.empty()) opening_.push_back({infer::Role::system, checked(flags.system, "--system")});
   }
+
+  const infer::ChatTemplate& chat_template() const { return template_; }
 
   void reset() { turns_.clear(); }
 
-  // Begins a turn and returns the ids to continue. The oldest turns are left out where the window, less `reserve`
-  // tokens for the answer, has no place for them; `dropped` says how many.
+  // Begins a turn and returns the ids to continue. The oldest turns are omitted where the window, less `reserve` tokens
+  // for the answer, has no place for them; `dropped` counts them.
   std::vector<std::int32_t> ask(const std::string& message, std::int64_t reserve, std::size_t& dropped) {
-    turns_.emplace_back();
-    append(turns_.back(), infer::chat_text({{infer::Role::user, message}}), "the message");
     const std::int64_t room = model_.window() - std::min(reserve, model_.window() / 2);
-    dropped = 0;
-    while (turns_.size() > 1 && size() > room) {
-      turns_.erase(turns_.begin());
-      ++dropped;
+    turns_.push_back({infer::Role::user, checked(message, "the message")});
+    std::vector<std::int32_t> ids = encoded();
+    for (dropped = 0; turns_.size() > 1 && std::ssize(ids) > room; ++dropped) {
+      turns_.erase(turns_.begin(), turns_.begin() + 2);  // a message and its answer
+      ids = encoded();
     }
-    if (size() > room) {
-      const auto length = static_cast<std::int64_t>(turns_.back().size());
+    if (std::ssize(ids) > room) {
       turns_.pop_back();
-      throw UsageError(fmt::format("a message of {} tokens: the window has room for {}", length,
-                                   room - static_cast<std::int64_t>(opening_.size())),
+      throw UsageError(fmt::format("a conversation of {} tokens: the window has room for {}", ids.size(), room),
                        "say it in fewer words");
     }
-    std::vector<std::int32_t> ids = opening_;
-    for (const auto& turn : turns_) ids.insert(ids.end(), turn.begin(), turn.end());
     return ids;
   }
 
-  void answer(const std::string& text) { append(turns_.back(), text + "\n", "the answer"); }
+  void answer(const std::string& text) { turns_.push_back({infer::Role::assistant, text}); }
 
  private:
-  void append(std::vector<std::int32_t>& ids, const std::string& text, const std::string& origin) const {
-    const std::vector<std::int32_t> more = model_.encode(text, origin);
-    ids.insert(ids.end(), more.begin(), more.end());
+  std::string checked(const std::string& text, const std::string& origin) const {
+    model_.encode(text, origin);  // throws if it is not UTF-8
+    return text;
   }
 
-  std::int64_t size() const {
-    std::size_t count = opening_.size();
-    for (const auto& turn : turns_) count += turn.size();
-    return static_cast<std::int64_t>(count);
+  std::vector<std::int32_t> encoded() const {
+    std::vector<infer::Message> messages = opening_;
+    messages.insert(messages.end(), turns_.begin(), turns_.end());
+    std::vector<std::int32_t> ids = template_.encode(messages, *model_.tokenizer, model_.begin_token);
+    if (add_bos_ && model_.begin_token && (ids.empty() || ids.front() != *model_.begin_token)) {
+      ids.insert(ids.begin(), *model_.begin_token);
+    }
+    return ids;
   }
 
   const model::LanguageModel& model_;
-  std::vector<std::int32_t> opening_;
-  std::vector<std::vector<std::int32_t>> turns_;
+  const infer::ChatTemplate template_;
+  const bool add_bos_;
+  std::vector<infer::Message> opening_;
+  std::vector<infer::Message> turns_;  // message, answer, message, ...
 };
 
 // The text of the answer. Ctrl-C ends it early.
-std::string answer(infer::Engine& engine, const model::LanguageModel& model, infer::GenerationRequest request) {
+std::string answer(infer::Engine& engine, const model::LanguageModel& model, infer::GenerationRequest request,
+                   bool begins_with_space) {
   const InterruptScope interrupts;
   std::string text;
   try {
     infer::generate(engine, &*model.tokenizer, std::span(&request, 1), {},
                     {.on_token = [&](std::size_t, std::int32_t, std::string_view piece) {
                       if (interrupt_requested()) throw AnswerInterrupted{};
-                      // The space after "Assistant:" belongs to the template's next word.
-                      write_out(text.empty() && piece.starts_with(' ') ? piece.substr(1) : piece);
+                      // The space behind the template's mark is the first word's.
+                      if (begins_with_space && text.empty() && piece.starts_with(' ')) piece.remove_prefix(1);
+                      write_out(piece);
                       text += piece;
                     }});
   } catch (const AnswerInterrupted&) {
@@ -109,8 +113,13 @@ void run(const ChatFlags& flags) {
   Conversation conversation(model, flags);
   infer::GenerationRequest request{
       .max_tokens = flags.generation.max_tokens, .sampling = sampling, .stop = flags.generation.stop};
-  request.stop.emplace_back(infer::kChatStop);
-  if (!flags.generation.ignore_eos) request.end_tokens = model.end_tokens;
+  const infer::ChatTemplate& chat = conversation.chat_template();
+  for (std::string& stop : chat.stops()) request.stop.push_back(std::move(stop));
+  if (!flags.generation.ignore_eos) {
+    request.end_tokens = model.end_tokens;
+    const std::vector<std::int32_t> turn_ends = chat.end_tokens(*model.tokenizer);
+    request.end_tokens.insert(request.end_tokens.end(), turn_ends.begin(), turn_ends.end());
+  }
 
   const bool is_terminal = ::isatty(STDIN_FILENO) != 0;
   if (is_terminal) fmt::print(stderr, "/reset forgets the conversation, /quit ends it, Ctrl-C stops an answer\n");
@@ -135,7 +144,7 @@ void run(const ChatFlags& flags) {
       continue;
     }
     if (dropped > 0) log.info(fmt::format("the window is full: {} of the oldest turns left out", dropped));
-    conversation.answer(answer(engine, model, request));
+    conversation.answer(answer(engine, model, request, chat.answer_begins_with_space()));
     ++request.sampling.seed;
   }
   if (engine.statistics().new_tokens > 0) log.info(speed_line(engine.statistics()));
@@ -145,7 +154,8 @@ void declare_chat(Flags& flags) {
   const auto values = std::make_shared<ChatFlags>();
   values->generation.sampling = {.temperature = 0.8, .top_p = 0.95};
   declare_generation_flags(flags, values->generation);
-  flags.option("--system", values->system, "Text before the first turn");
+  declare_chat_template_flag(flags, values->generation);
+  flags.option("--system", values->system, "System message, before the first turn");
   flags.run([values] { run(*values); });
 }
 

@@ -42,6 +42,22 @@ model::LanguageModel load_model(const GenerationFlags& flags, Log& log) {
   return model::load_language_model(flags.dir, log, type);
 }
 
+void declare_chat_template_flag(Flags& flags, GenerationFlags& values) {
+  flags.option("--chat-template", values.chat_template,
+               "How conversations are written: a file with a template, or plain, chatml, llama2, llama3 or zephyr "
+               "(default: the model's own)");
+}
+
+infer::ChatTemplate chat_template_of(const GenerationFlags& flags, const model::LanguageModel& model) {
+  try {
+    return infer::ChatTemplate::of(model, flags.chat_template);
+  } catch (const UsageError& e) {
+    throw UsageError(e.what(),
+                     "choose one with --chat-template FILE, or --chat-template chatml, llama2, llama3, "
+                     "zephyr or plain");
+  }
+}
+
 std::string speed_line(const infer::Engine::Statistics& s) {
   const double seconds = s.prefill_seconds + s.decode_seconds;
   std::string line = fmt::format("{} tokens in {:.2f} s", s.new_tokens, seconds);

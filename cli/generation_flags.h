@@ -7,6 +7,7 @@
 
 #include "cli/flags.h"
 #include "crope/base/log.h"
+#include "crope/infer/chat_template.h"
 #include "crope/infer/generation.h"
 #include "crope/model/language_model.h"
 
@@ -25,6 +26,7 @@ struct GenerationFlags {
   std::string weights = "fp32";
   bool ignore_eos = false;
   bool add_bos = false;
+  std::string chat_template;
   int threads = 0;
 };
 
@@ -35,6 +37,12 @@ infer::SamplingOptions sampling_of(const GenerationFlags& flags);
 
 // Sets the number of threads and loads the model.
 model::LanguageModel load_model(const GenerationFlags& flags, Log& log);
+
+// --chat-template of the commands that hold conversations.
+void declare_chat_template_flag(Flags& flags, GenerationFlags& values);
+
+// The template that the flag names, else the model's own. Throws UsageError if it is of no known family.
+infer::ChatTemplate chat_template_of(const GenerationFlags& flags, const model::LanguageModel& model);
 
 // "37 tokens in 1.23 s: 30.1 tokens/s", and the same of the prompt.
 std::string speed_line(const infer::Engine::Statistics& statistics);

@@ -1,26 +1,46 @@
-// crope import: a model from Hugging Face.
+// crope import: a model from Hugging Face or llama.cpp.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
+#include "crope/base/error.h"
 #include "crope/base/json.h"
 #include "crope/base/log.h"
+#include "crope/interop/gguf_import.h"
 #include "crope/interop/hf_import.h"
+#include "crope/model/language_model.h"
 #include "crope/model/model_dir.h"
 
 namespace crope::cli {
 namespace {
 
 struct ImportFlags {
-  std::string hf_dir;
+  std::string source;
   std::string out;
+  std::string weights = "fp32";
   bool json = false;
 };
 
+void import_model(const ImportFlags& flags, Log& log) {
+  const torch::ScalarType type = model::weight_type_by_name(flags.weights);
+  if (std::filesystem::is_directory(flags.source)) {
+    if (type != torch::kFloat32) throw UsageError("--weights: a Hugging Face directory is read into fp32");
+    interop::import_hf(flags.source, flags.out, log);
+  } else if (flags.source.ends_with(".gguf")) {
+    interop::import_gguf(flags.source, flags.out, type, log);
+  } else if (!std::filesystem::exists(flags.source)) {
+    throw Error(fmt::format("{} does not exist", flags.source), "check the path");
+  } else {
+    throw Error(fmt::format("{}: expected a folder or a file whose name ends with .gguf", flags.source),
+                "a Hugging Face model is the folder with its config.json");
+  }
+}
+
 void run(const ImportFlags& flags) {
   Log log(stderr);
-  interop::import_hf(flags.hf_dir, flags.out, log);
+  import_model(flags, log);
   const model::ModelConfig config = model::load_config(flags.out);
   const std::int64_t parameters = model::count_parameters(config).total();
   if (flags.json) {
@@ -33,15 +53,17 @@ void run(const ImportFlags& flags) {
 
 void declare_import(Flags& flags) {
   const auto values = std::make_shared<ImportFlags>();
-  flags.positional("hf_dir", values->hf_dir, "A Hugging Face directory: config.json and safetensors");
+  flags.positional("source", values->source,
+                   "A Hugging Face directory (config.json and safetensors), or a GGUF file (the first of several)");
   flags.positional("out", values->out, "The model directory to make");
+  flags.option("--weights", values->weights, "Type of the written weights of a GGUF file: fp32 or bf16");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });
 }
 
 }  // namespace
 
-const Command kImportCommand = {"import", "Read a Qwen3 or Llama model from Hugging Face's format",
-                                "crope import out/hf out/model", declare_import};
+const Command kImportCommand = {"import", "Read a Qwen3 or Llama model from Hugging Face's format or from GGUF",
+                                "crope import model.gguf out/model", declare_import};
 
 }  // namespace crope::cli

@@ -58,19 +58,36 @@ std::size_t raise_descriptor_limit() {
   return static_cast<std::size_t>(limit.rlim_cur);
 }
 
-serve::ApiOptions api_options(const ServeFlags& flags, const model::ModelConfig& config) {
+// Nothing if the model's own is of no known family: everything but conversations is served then.
+std::optional<infer::ChatTemplate> served_chat_template(const ServeFlags& flags, const model::LanguageModel& model,
+                                                        Log& log) {
+  try {
+    return chat_template_of(flags.generation, model);
+  } catch (const UsageError& e) {
+    if (!flags.generation.chat_template.empty()) throw;
+    log.warn(fmt::format("{}: chat completions are refused; {}", e.what(), e.hint()));
+    return std::nullopt;
+  }
+}
+
+serve::InferenceOptions inference_options(const ServeFlags& flags, const model::ModelConfig& config) {
   const double cache_bytes = static_cast<double>(in_range("--cache-mb", flags.cache_mb, 0, 1 << 24)) * (1 << 20);
   const auto kept_tokens =
       static_cast<std::int64_t>(cache_bytes / model::cost_per_token(config, config.max_seq_len).cache_bytes);
+  return {.engine = {.prefill_tokens = in_range("--prefill-tokens", flags.prefill_tokens, 1, 1 << 20),
+                     .kept_tokens = std::min(kept_tokens, kMostKeptWindows * config.max_seq_len)},
+          .max_sequences = in_range("--max-sequences", flags.max_sequences, 1, 4096),
+          .max_waiting = in_range("--max-waiting", flags.max_waiting, 1, 1 << 20)};
+}
+
+serve::ApiOptions api_options(const ServeFlags& flags, const model::LanguageModel& model, Log& log) {
   serve::ApiOptions options{
       .name = flags.name,
       .key = std::nullopt,
-      .inference = {.engine = {.prefill_tokens = in_range("--prefill-tokens", flags.prefill_tokens, 1, 1 << 20),
-                               .kept_tokens = std::min(kept_tokens, kMostKeptWindows * config.max_seq_len)},
-                    .max_sequences = in_range("--max-sequences", flags.max_sequences, 1, 4096),
-                    .max_waiting = in_range("--max-waiting", flags.max_waiting, 1, 1 << 20)},
+      .inference = inference_options(flags, model.model.config),
       .request_time = std::chrono::seconds(in_range("--request-seconds", flags.request_seconds, 1, 1 << 20)),
-      .max_choices = std::min<std::int64_t>(256, flags.max_waiting)};
+      .max_choices = std::min<std::int64_t>(256, flags.max_waiting),
+      .chat = served_chat_template(flags, model, log)};
   if (!flags.api_key_file.empty()) options.key = serve::ApiKey::read(flags.api_key_file);
   return options;
 }
@@ -91,7 +108,7 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
 // Shortens the model's window to the context that is served. Memory is checked with the weights in it.
 model::LanguageModel with_context(model::LanguageModel model, const ServeFlags& flags, Log& log) {
   model::ModelConfig& config = model.model.config;
-  const serve::InferenceOptions options = api_options(flags, config).inference;
+  const serve::InferenceOptions options = inference_options(flags, config);
   const serve::ContextNeeds needs{.sequences = options.max_sequences,
                                   .kept_tokens = options.engine.kept_tokens,
                                   .free_bytes = static_cast<double>(free_memory())};
@@ -113,8 +130,8 @@ struct Served {
   model::LanguageModel model;
   serve::Api api;
 
-  Served(model::LanguageModel loaded, const ServeFlags& flags)
-      : model(std::move(loaded)), api(model, api_options(flags, model.model.config)) {}
+  Served(model::LanguageModel loaded, const ServeFlags& flags, Log& log)
+      : model(std::move(loaded)), api(model, api_options(flags, model, log)) {}
 };
 
 // In a thread that ends: OpenMP holds workers ready for every thread that has used them, and as soon as there are more
@@ -123,7 +140,7 @@ std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
   return std::async(std::launch::async,
                     [&] {
                       model::LanguageModel model = load_model(flags.generation, log);
-                      return std::make_unique<Served>(with_context(std::move(model), flags, log), flags);
+                      return std::make_unique<Served>(with_context(std::move(model), flags, log), flags, log);
                     })
       .get();
 }
@@ -160,6 +177,7 @@ void declare_serve(Flags& flags) {
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
   flags.option("--model-name", values->name, "The model's name in answers");
   flags.option("--weights", values->generation.weights, kWeightsHelp);
+  declare_chat_template_flag(flags, values->generation);
   flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
   flags.option("--context", values->context,
                "Longest prompt and answer together, in tokens (0: what fits into memory)");

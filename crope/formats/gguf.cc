@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "crope/base/rounding.h"
 
@@ -32,15 +33,31 @@ struct GgmlTypeRow {
   std::string_view name;
   GgmlBlock block;
 };
-constexpr std::array<GgmlTypeRow, 4> kGgmlTypes = {{
+constexpr std::array<GgmlTypeRow, 11> kGgmlTypes = {{
     {GgmlType::f32, "F32", {1, 4}},
     {GgmlType::f16, "F16", {1, 2}},
+    {GgmlType::q4_0, "Q4_0", {32, 18}},
+    {GgmlType::q4_1, "Q4_1", {32, 20}},
+    {GgmlType::q5_0, "Q5_0", {32, 22}},
+    {GgmlType::q5_1, "Q5_1", {32, 24}},
     {GgmlType::q8_0, "Q8_0", {32, 34}},
+    {GgmlType::q4_k, "Q4_K", {256, 144}},
+    {GgmlType::q5_k, "Q5_K", {256, 176}},
+    {GgmlType::q6_k, "Q6_K", {256, 210}},
     {GgmlType::bf16, "BF16", {1, 2}},
 }};
 
 const GgmlTypeRow& ggml_row(GgmlType type) {
   return *std::ranges::find(kGgmlTypes, type, &GgmlTypeRow::type);
+}
+
+// "supported: F32 (0), F16 (1), ..."
+std::string supported_ggml_types() {
+  std::string list = "supported:";
+  for (const GgmlTypeRow& row : kGgmlTypes) {
+    list += fmt::format("{} {} ({})", row.type == GgmlType::f32 ? "" : ",", row.name, static_cast<unsigned>(row.type));
+  }
+  return list;
 }
 
 // Reads the head of one file from its first byte on; every message starts with the file's name and says where.
@@ -211,8 +228,7 @@ class GgufHeadReader {
     const auto type = read_number<std::uint32_t>(tensor->name);
     tensor->type = static_cast<GgmlType>(type);
     if (std::ranges::find(kGgmlTypes, tensor->type, &GgmlTypeRow::type) == kGgmlTypes.end()) {
-      fail(fmt::format("tensor '{}': type {} is not supported", tensor->name, type),
-           "supported are F32 (0), F16 (1), Q8_0 (8) and BF16 (30)");
+      fail(fmt::format("tensor '{}': type {} is not supported", tensor->name, type), supported_ggml_types());
     }
     return read_number<std::uint64_t>(tensor->name);
   }
@@ -301,6 +317,47 @@ GgufFile GgufFile::open(const fs::path& path) {
 const GgufValue* GgufFile::find_value(std::string_view key) const {
   const auto found = keys_.find(key);
   return found == keys_.end() ? nullptr : &metadata_[found->second].second;
+}
+
+std::optional<std::int64_t> GgufFile::find_integer(std::string_view key) const {
+  const GgufValue* found = find_value(key);
+  if (found == nullptr) return std::nullopt;
+  return std::visit(
+      [&](const auto& typed) -> std::int64_t {
+        using T = std::decay_t<decltype(typed)>;
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+          if (std::in_range<std::int64_t>(typed)) return static_cast<std::int64_t>(typed);
+        }
+        fail_value(key, /*exists=*/true);
+      },
+      *found);
+}
+
+std::optional<double> GgufFile::find_number(std::string_view key) const {
+  const GgufValue* found = find_value(key);
+  if (found == nullptr) return std::nullopt;
+  return std::visit(
+      [&](const auto& typed) -> double {
+        using T = std::decay_t<decltype(typed)>;
+        if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+          return static_cast<double>(typed);
+        } else {
+          fail_value(key, /*exists=*/true);
+        }
+      },
+      *found);
+}
+
+std::int64_t GgufFile::integer(std::string_view key) const {
+  const std::optional<std::int64_t> value = find_integer(key);
+  if (!value) fail_value(key, /*exists=*/false);
+  return *value;
+}
+
+double GgufFile::number(std::string_view key) const {
+  const std::optional<double> value = find_number(key);
+  if (!value) fail_value(key, /*exists=*/false);
+  return *value;
 }
 
 const GgufTensor* GgufFile::find(std::string_view name) const {

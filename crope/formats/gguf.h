@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,12 +32,24 @@ using GgufValue = std::variant<std::uint8_t, std::int8_t, std::uint16_t, std::in
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
 // How the elements of a tensor are stored; the numbers are ggml's. Others are refused by the reader.
-enum class GgmlType : std::uint32_t { f32 = 0, f16 = 1, q8_0 = 8, bf16 = 30 };
+enum class GgmlType : std::uint32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8_0 = 8,
+  q4_k = 12,
+  q5_k = 13,
+  q6_k = 14,
+  bf16 = 30,
+};
 
 std::string_view ggml_type_name(GgmlType type);  // "F32", "Q8_0"
 
-// Elements are stored in blocks along the last dimension: one element each, or 32 of q8_0, which are a 16-bit float
-// d and 32 signed bytes q, and stand for d q.
+// Elements are stored in blocks along the last dimension: one element each, 32 of the types whose name ends in a digit,
+// 256 of those that end in K (ggml_decode.h).
 struct GgmlBlock {
   std::int64_t elements;
   std::int64_t bytes;
@@ -78,6 +91,15 @@ class GgufFile {
     if (typed == nullptr) fail_value(key, found != nullptr);
     return *typed;
   }
+
+  // A whole number of any width, or a number of any kind; nothing if the key is absent. Throws Error if it has another
+  // type, or does not fit.
+  std::optional<std::int64_t> find_integer(std::string_view key) const;
+  std::optional<double> find_number(std::string_view key) const;
+
+  // The same. Throws Error also if the key is absent.
+  std::int64_t integer(std::string_view key) const;
+  double number(std::string_view key) const;
 
   // Throws Error when there is none of that name.
   const GgufTensor& at(std::string_view name) const;

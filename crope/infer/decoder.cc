@@ -215,6 +215,7 @@ void Decoder::State::rotate_and_store(const Layer& layer, std::int64_t index, st
     for (std::int64_t i = 0; i < count; ++i) places.push_back(chunk.cache->place(index, i));
   }
   kernels().rotary_rows({.H = config.num_heads,
+                         .G = config.kv_heads(),
                          .q = qkv[0].view(),
                          .k = qkv[1].view(),
                          .v = qkv[2].view(),
@@ -240,6 +241,7 @@ void Decoder::State::attend(std::int64_t index, std::span<const Chunk> chunks) {
     query_tiles.push_back({row, count, visible, std::span(parts).subspan(begin, ends[chunk] - begin)});
   }
   kernels().cached_attention({.H = config.num_heads,
+                              .G = config.kv_heads(),
                               .scale = static_cast<float>(model::attention_scale(config.qk_width())),
                               .queries = rotated.view(),
                               .tiles = query_tiles,

@@ -41,7 +41,7 @@ struct KvCache::Segment {
 };
 
 CacheShape cache_shape(const model::ModelConfig& config) {
-  return {config.num_layers, config.num_heads, config.qk_width(), config.v_width()};
+  return {config.num_layers, config.kv_heads(), config.qk_width(), config.v_width()};
 }
 
 std::int64_t KvCache::room() const {

@@ -18,7 +18,7 @@ namespace crope::infer {
 
 struct CacheShape {
   std::int64_t layers;
-  std::int64_t heads;
+  std::int64_t heads;        // of keys and values
   std::int64_t key_width;    // K
   std::int64_t value_width;  // Kv
 };

@@ -1,14 +1,16 @@
 #include "crope/interop/ggml_blocks.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include "crope/formats/ggml_decode.h"
 
 namespace crope::interop {
 namespace {
 
 using formats::GgmlType;
 using torch::Tensor;
-
-constexpr int64_t kScaleBytes = 2;
 
 Tensor encode_q8_0(const Tensor& values) {
   const int64_t width = formats::ggml_block(GgmlType::q8_0).elements;
@@ -19,14 +21,6 @@ Tensor encode_q8_0(const Tensor& values) {
   const Tensor size = scaled.abs(), whole = size.floor();
   const Tensor rounded = (whole + (2 * (size - whole)).floor()) * scaled.sign();
   return at::cat({scale.to(torch::kFloat16).view(torch::kUInt8), rounded.to(torch::kInt8).view(torch::kUInt8)}, 1);
-}
-
-Tensor decode_q8_0(const Tensor& bytes) {
-  const formats::GgmlBlock block = formats::ggml_block(GgmlType::q8_0);
-  const Tensor blocks = bytes.view({-1, block.bytes});
-  const Tensor scale = blocks.narrow(1, 0, kScaleBytes).contiguous().view(torch::kFloat16).to(torch::kFloat32);
-  const Tensor steps = blocks.narrow(1, kScaleBytes, block.elements).contiguous().view(torch::kInt8);
-  return scale * steps.to(torch::kFloat32);
 }
 
 torch::ScalarType plain_type(GgmlType type) {
@@ -41,11 +35,19 @@ Tensor encode_ggml(const Tensor& values, GgmlType type) {
   return values.contiguous().to(plain_type(type)).flatten().view(torch::kUInt8);
 }
 
-Tensor decode_ggml(const formats::GgufTensor& tensor) {
-  const auto count = static_cast<int64_t>(tensor.bytes.size());
-  const Tensor bytes = at::from_blob(tensor.bytes.data(), {count}, torch::TensorOptions().dtype(torch::kUInt8));
-  const Tensor values = tensor.type == GgmlType::q8_0 ? decode_q8_0(bytes) : bytes.view(plain_type(tensor.type));
-  return values.to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true).view(tensor.shape);
+Tensor decode_ggml(const formats::GgufTensor& tensor, std::string_view origin) {
+  const Tensor values = at::empty(tensor.shape, torch::kFloat32);
+  const formats::GgmlBlock block = formats::ggml_block(tensor.type);
+  const int64_t blocks = values.numel() / block.elements;
+  float* out = values.mutable_data_ptr<float>();
+  at::parallel_for(0, blocks, /*grain_size=*/4096, [&](int64_t begin, int64_t end) {
+    const auto bytes = tensor.bytes.subspan(static_cast<std::size_t>(begin * block.bytes),
+                                            static_cast<std::size_t>((end - begin) * block.bytes));
+    formats::decode_ggml_blocks(
+        tensor.type, bytes, {out + begin * block.elements, static_cast<std::size_t>((end - begin) * block.elements)},
+        fmt::format("{}: tensor '{}', blocks from {} on", origin, tensor.name, begin));
+  });
+  return values;
 }
 
 }  // namespace crope::interop

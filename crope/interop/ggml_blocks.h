@@ -3,17 +3,18 @@
 
 #include <torch/types.h>
 
-#include <span>
+#include <string_view>
 
 #include "crope/formats/gguf.h"
 
 namespace crope::interop {
 
 // The bytes of an fp32 tensor, as a tensor of bytes. q8_0 rounds as ggml does: bit for bit what its own quantiser
-// gives. REQUIRES: for q8_0 the last dimension is a multiple of 32.
+// gives. REQUIRES: the type is f32, f16, bf16 or q8_0; for q8_0 the last dimension is a multiple of 32.
 torch::Tensor encode_ggml(const torch::Tensor& values, formats::GgmlType type);
 
-// The fp32 tensor that a file's bytes stand for. A copy.
-torch::Tensor decode_ggml(const formats::GgufTensor& tensor);
+// The fp32 tensor that a file's bytes stand for. A copy. Throws Error, starting with `origin` and naming the tensor, if
+// a scale is not finite.
+torch::Tensor decode_ggml(const formats::GgufTensor& tensor, std::string_view origin);
 
 }  // namespace crope::interop

@@ -33,6 +33,8 @@ std::uint32_t gguf_file_type(GgmlType type) {
       return 7;
     case GgmlType::bf16:
       return 32;
+    default:
+      break;
   }
   throw Error("[export_gguf] a type without a number");
 }
@@ -79,6 +81,11 @@ std::vector<GgufTensorSource> gguf_sources(const model::ModelConfig& config, con
                              encode_ggml(to_gguf(tensors.read(ours), *place.name, config), stored).contiguous();
                          sink({static_cast<const std::byte*>(bytes.const_data_ptr()), bytes.nbytes()});
                          tensors.release();
+                       }});
+  }
+  if (std::vector<float> factors = gguf_rope_factors(config); !factors.empty()) {
+    sources.push_back({kGgufRopeFactors, GgmlType::f32, {std::ssize(factors)}, [factors](const auto& sink) {
+                         sink(std::as_bytes(std::span(factors)));
                        }});
   }
   if (!odd.empty()) {

@@ -1,30 +1,42 @@
-// Models of GGUF files of the kinds that we write.
-//
-// llama.cpp's architecture qwen3 has QK-norm and rotates halves of a head, as Hugging Face does; its architecture llama
-// has none and rotates adjacent pairs, as our disk does. A model of ours with QK-norm is the first, one without the
-// second.
+// The tensors of models in GGUF files.
 #pragma once
 
-#include <filesystem>
-#include <string>
+#include <torch/types.h>
 
-#include "crope/formats/gguf.h"
+#include <filesystem>
+
+#include "crope/interop/gguf_config.h"
+#include "crope/interop/gguf_files.h"
 #include "crope/interop/hf_layout.h"
 #include "crope/model/transformer.h"
 
 namespace crope::interop {
 
-// "qwen3" or "llama". Throws Error if llama.cpp has none for it.
-std::string gguf_architecture(const model::ModelConfig& config);
-
-// The keys that describe the shape, below the name of the architecture.
-formats::GgufMetadata gguf_shape_keys(const model::ModelConfig& config);
-
 // A tensor of our disk layout, dense, as the file has it.
 torch::Tensor to_gguf(const torch::Tensor& disk, const HfName& name, const model::ModelConfig& config);
 
-// The file as the dense model that llama.cpp sees in it: shapes from its keys, weights in fp32.
-// Throws Error naming the key or tensor that is missing, left over, of another shape or of a kind that cannot be held.
+// A file as the dense model that llama.cpp sees in it, one tensor at a time.
+class GgufModel {
+ public:
+  // Reads the shape from the file's keys, and checks names and shapes of all tensors. Throws Error naming the key or
+  // tensor that is missing, left over, of another shape or of a kind that cannot be held.
+  explicit GgufModel(const std::filesystem::path& path);
+
+  // The file with the keys.
+  const formats::GgufFile& head() const { return files_.head(); }
+
+  const model::ModelConfig& config() const { return config_; }
+
+  // The parameter widened to fp32, in our disk layout. Throws Error naming the tensor if it holds a scale that is not
+  // finite.
+  torch::Tensor read(const model::ParameterSpec& spec) const;
+
+ private:
+  GgufFiles files_;
+  model::ModelConfig config_;
+};
+
+// The whole model in fp32. Throws Error as GgufModel does.
 model::Transformer load_gguf_model(const std::filesystem::path& path);
 
 }  // namespace crope::interop

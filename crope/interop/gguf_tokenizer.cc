@@ -7,16 +7,16 @@
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/json.h"
+#include "crope/interop/gguf_vocabulary.h"
+#include "crope/model/language_model.h"
 #include "crope/text/byte_alphabet.h"
+#include "crope/text/spelled_pieces.h"
 #include "crope/text/tokenizer.h"
 #include "crope/text/tokenizer_json.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
 namespace {
-
-// Numbers of llama.cpp.
-enum TokenKind : std::int32_t { kNormalToken = 1, kControlToken = 3, kUserToken = 4, kUnusedToken = 5 };
 
 std::optional<text::Vocabulary> read_vocabulary(const fs::path& path, Log& log) {
   constexpr const char* kMeaning = "the file will have no vocabulary, and programs that read it can only use token ids";
@@ -49,8 +49,14 @@ struct TokenTable {
 
 TokenTable spell_tokens(const text::Vocabulary& vocabulary, const std::set<std::int64_t>& visible, std::size_t rows) {
   TokenTable table;
-  for (const std::string& bytes : vocabulary.tokens) table.spellings.push_back(text::spell_bytes(bytes));
+  for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
+    table.spellings.push_back(vocabulary.pieces ? text::spell_piece(vocabulary, id)
+                                                : text::spell_bytes(vocabulary.tokens[id]));
+  }
   table.kinds.assign(vocabulary.tokens.size(), kNormalToken);
+  if (vocabulary.pieces) {
+    for (const std::int32_t id : vocabulary.pieces->byte_tokens) table.kinds[static_cast<std::size_t>(id)] = kByteToken;
+  }
   for (const text::SpecialToken& special : vocabulary.special_tokens) {
     const auto id = static_cast<std::size_t>(special.id);
     table.spellings[id] = special.content;
@@ -94,16 +100,26 @@ formats::GgufMetadata gguf_tokenizer_keys(const fs::path& model_dir, const model
                 "they do not belong together");
   }
   TokenTable table = spell_tokens(*vocabulary, visible_added_tokens(path), rows);
-  std::vector<std::string> merges;
-  for (const text::Merge& merge : vocabulary->merges) {
-    merges.push_back(table.spellings[static_cast<std::size_t>(merge.left)] + " " +
-                     table.spellings[static_cast<std::size_t>(merge.right)]);
+  formats::GgufMetadata keys;
+  if (vocabulary->pieces) {
+    std::vector<float> scores = vocabulary->pieces->scores;
+    scores.resize(rows, 0);
+    keys.emplace_back("tokenizer.ggml.model", std::string("llama"));
+    keys.emplace_back("tokenizer.ggml.pre", std::string("default"));
+    keys.emplace_back("tokenizer.ggml.scores", std::move(scores));
+    keys.emplace_back("tokenizer.ggml.add_space_prefix", vocabulary->pieces->add_space_prefix);
+  } else {
+    std::vector<std::string> merges;
+    for (const text::Merge& merge : vocabulary->merges) {
+      merges.push_back(table.spellings[static_cast<std::size_t>(merge.left)] + " " +
+                       table.spellings[static_cast<std::size_t>(merge.right)]);
+    }
+    keys.emplace_back("tokenizer.ggml.model", std::string("gpt2"));
+    keys.emplace_back("tokenizer.ggml.pre", std::string(gguf_split_name(vocabulary->split)));
+    keys.emplace_back("tokenizer.ggml.merges", std::move(merges));
   }
-  formats::GgufMetadata keys = {{"tokenizer.ggml.model", std::string("gpt2")},
-                                {"tokenizer.ggml.pre", std::string("gpt-2")},
-                                {"tokenizer.ggml.tokens", std::move(table.spellings)},
-                                {"tokenizer.ggml.token_type", std::move(table.kinds)},
-                                {"tokenizer.ggml.merges", std::move(merges)}};
+  keys.emplace_back("tokenizer.ggml.tokens", std::move(table.spellings));
+  keys.emplace_back("tokenizer.ggml.token_type", std::move(table.kinds));
   const auto begin = special_id(config, "bos_token_id", *vocabulary);
   const auto end = special_id(config, "eos_token_id", *vocabulary);
   if (begin) keys.emplace_back("tokenizer.ggml.bos_token_id", *begin);
@@ -113,6 +129,9 @@ formats::GgufMetadata gguf_tokenizer_keys(const fs::path& model_dir, const model
                          text::kEndOfText));
   }
   keys.emplace_back("tokenizer.ggml.add_bos_token", false);
+  if (const fs::path chat = model_dir / model::kChatTemplateFile; fs::exists(chat)) {
+    keys.emplace_back("tokenizer.chat_template", read_file(chat));
+  }
   return keys;
 }
 

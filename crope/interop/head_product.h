@@ -8,7 +8,7 @@
 namespace crope::interop {
 
 // One head of a dense model in fp64: v[K, D] takes the residual stream, in halves, into the head; o[D, K] back. The K
-// channels between them may stand in any order.
+// channels between them may stand in any order. Where n heads of O read one of V, o is [n D, K], in halves.
 struct HeadProduct {
   torch::Tensor v;
   torch::Tensor o;
@@ -16,7 +16,7 @@ struct HeadProduct {
 
 struct TiedHead {
   ops::ComplexWeight v;  // [K/2, D/2]
-  ops::ComplexWeight o;  // [D/2, K/2]
+  ops::ComplexWeight o;  // [n D/2, K/2]
 };
 
 // The pair whose product is nearest to o v. The complex-linear part of o v is C = O V^H / 2, where column k of O and V
@@ -26,7 +26,7 @@ TiedHead nearest_tied_head(const HeadProduct& head);
 
 struct TiedValueHead {
   ops::ComplexWeight v;  // [K/2, D/2]
-  torch::Tensor o;       // [D, K], columns in halves
+  torch::Tensor o;       // [n D, K], columns in halves
 };
 
 // The same with o free. The rows of a tied v span a space that i maps to itself: the one that carries most of o v is

@@ -6,6 +6,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/json_fields.h"
+#include "crope/model/rope_scaling.h"
 
 namespace crope::interop {
 namespace {
@@ -34,21 +35,31 @@ void refuse_the_unknown(const JsonFields& fields) {
 }
 
 // rope_parameters of transformers 5, else rope_scaling and rope_theta of transformers 4.
-double read_rope_theta(const JsonFields& fields) {
-  double theta = fields.get_or("rope_theta", 10'000.0);
-  for (const char* name : {"rope_scaling", "rope_parameters"}) {
-    if (fields.find(name) == nullptr) continue;
-    const JsonFields rope = fields.object(name);
-    const auto type = rope.get_or("rope_type", rope.get_or<std::string>("type", "default"));
-    if (type != "default") {
-      throw Error(fmt::format("{}: rope scaling of type '{}'", rope.origin(), type), "only unscaled RoPE is supported");
-    }
-    if (rope.get_or("partial_rotary_factor", 1.0) != 1.0) {
-      rope.refuse("partial_rotary_factor", "1: only whole heads are rotated");
-    }
-    theta = rope.get_or("rope_theta", theta);
+void read_rope(const JsonFields& fields, ModelConfig& config) {
+  config.rope_theta = fields.get_or("rope_theta", 10'000.0);
+  for (const char* name : {model::kRopeScalingKey, "rope_parameters"}) {
+    const Json* rope = fields.find(name);
+    if (rope == nullptr) continue;
+    config.rope_scaling = model::rope_scaling_from_json(*rope, fmt::format("{}: {}", fields.origin(), name));
+    config.rope_theta = fields.object(name).get_or("rope_theta", config.rope_theta);
   }
-  return theta;
+}
+
+// rope_parameters of transformers 5.
+Json rope_parameters(const ModelConfig& config) {
+  Json parameters = model::rope_scaling_to_json(config.rope_scaling);
+  parameters["rope_theta"] = config.rope_theta;
+  return parameters;
+}
+
+// Frequencies of heads that are filled up are every second of the wider head's: true of some kinds of scaling only.
+void check_filled_scaling(const ModelConfig& config) {
+  const ops::RopeStretch type = config.rope_scaling.type;
+  if (config.qk_width() == config.v_width()) return;
+  if (type != ops::RopeStretch::dynamic && type != ops::RopeStretch::yarn) return;
+  throw Error(fmt::format("{} with rope scaling '{}' cannot be written with heads of one width",
+                          model::traits(config.variant).name, config.rope_scaling.type.name()),
+              "export it in its own format");
 }
 
 }  // namespace
@@ -65,19 +76,21 @@ std::string hf_dtype_name(torch::ScalarType type) {
 }
 
 Json hf_config_from(const ModelConfig& config, const std::string& dtype, const SpecialTokens& special) {
-  if (!config.qk_norm) {
-    throw Error("a model without QK-norm cannot be written as Qwen3, which always has it",
-                "the directory it was imported from is already in Hugging Face's format");
+  if (!config.qk_norm && config.qk_width() != config.v_width()) {
+    throw Error(
+        "a model without QK-norm whose heads of Q and K are narrower than those of V is neither Qwen3 nor Llama",
+        "export it in its own format");
   }
+  check_filled_scaling(config);
   // half_rope_qk has heads of two widths; Qwen3 has one. hf_layout fills the narrow ones up.
-  Json json = {{"architectures", {"Qwen3ForCausalLM"}},
-               {"model_type", "qwen3"},
+  Json json = {{"architectures", {config.qk_norm ? "Qwen3ForCausalLM" : "LlamaForCausalLM"}},
+               {"model_type", config.qk_norm ? "qwen3" : "llama"},
                {"vocab_size", config.vocab_size},
                {"hidden_size", config.d_model},
                {"intermediate_size", config.d_ff},
                {"num_hidden_layers", config.num_layers},
                {"num_attention_heads", config.num_heads},
-               {"num_key_value_heads", config.num_heads},
+               {"num_key_value_heads", config.kv_heads()},
                {"head_dim", config.v_width()},
                {"hidden_act", "silu"},
                {"max_position_embeddings", config.max_seq_len},
@@ -86,14 +99,19 @@ Json hf_config_from(const ModelConfig& config, const std::string& dtype, const S
                {"use_cache", true},
                {"tie_word_embeddings", config.tie_embeddings},
                {"rope_theta", config.rope_theta},
-               {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", config.rope_theta}}},
+               {"rope_parameters", rope_parameters(config)},
                {"attention_bias", false},
                {"attention_dropout", 0.0},
-               {"use_sliding_window", false},
-               {"sliding_window", nullptr},
-               {"max_window_layers", config.num_layers},
                {"torch_dtype", dtype},
                {"crope", model::config_to_json(config)}};
+  if (config.qk_norm) {
+    json.update({{"use_sliding_window", false}, {"sliding_window", nullptr}, {"max_window_layers", config.num_layers}});
+  } else {
+    json["mlp_bias"] = false;
+  }
+  if (config.rope_scaling != ops::RopeScaling{}) {
+    json[model::kRopeScalingKey] = model::rope_scaling_to_json(config.rope_scaling);
+  }
   const Json fallback = special.end_of_text ? Json(*special.end_of_text) : Json(nullptr);
   for (const char* key : kTokenIdKeys) json[key] = config.other_keys.value(key, fallback);
   return json;
@@ -114,21 +132,20 @@ Json generation_ids(const Json& json, const std::string& origin) {
   return ids;
 }
 
-HfModel read_hf_config(const Json& json, const std::string& origin) {
+ModelConfig read_hf_config(const Json& json, const std::string& origin) {
   const JsonFields fields(json, origin);
   const auto type = fields.get_or<std::string>("model_type", "");
   if (type != "qwen3" && type != "llama") {
     fields.refuse("model_type", "qwen3 or llama", "crope imports Qwen3 and Llama models");
   }
   refuse_the_unknown(fields);
-  HfModel result;
-  ModelConfig& config = result.config;
+  ModelConfig config;
   config.vocab_size = fields.get<std::int64_t>("vocab_size");
   config.num_layers = fields.get<std::int64_t>("num_hidden_layers");
   config.num_heads = fields.integer("num_attention_heads", 1, INT32_MAX);
   config.d_model = fields.get<std::int64_t>("hidden_size");
   config.d_ff = fields.get<std::int64_t>("intermediate_size");
-  config.rope_theta = read_rope_theta(fields);
+  read_rope(fields, config);
   config.norm_eps = fields.get_or("rms_norm_eps", 1e-6);
   config.max_seq_len = fields.get<std::int64_t>("max_position_embeddings");
   config.qk_norm = type == "qwen3";
@@ -136,16 +153,17 @@ HfModel read_hf_config(const Json& json, const std::string& origin) {
   const std::int64_t usual_width = config.d_model / config.num_heads;
   const std::int64_t width = fields.get_or("head_dim", type == "qwen3" ? 128 : usual_width);
   if (width != usual_width || config.d_model % config.num_heads != 0) config.head_dim = width;
-  result.key_value_heads = fields.get_or("num_key_value_heads", config.num_heads);
-  if (result.key_value_heads < 1 || config.num_heads % result.key_value_heads != 0) {
+  const auto key_value_heads = fields.get_or("num_key_value_heads", config.num_heads);
+  if (key_value_heads < 1 || config.num_heads % key_value_heads != 0) {
     fields.refuse("num_key_value_heads", fmt::format("a divisor of num_attention_heads = {}", config.num_heads));
   }
+  if (key_value_heads != config.num_heads) config.num_kv_heads = key_value_heads;
   try {
     model::validate(config);
   } catch (const Error& e) {
     throw Error(fmt::format("{}: {}", origin, e.what()), e.hint());
   }
-  return result;
+  return config;
 }
 
 }  // namespace crope::interop

@@ -1,4 +1,4 @@
-// config.json of Hugging Face: Qwen3 as we write it, Qwen3 and Llama as we read them.
+// config.json of Hugging Face: Qwen3 and Llama.
 #pragma once
 
 #include <torch/types.h>
@@ -12,12 +12,6 @@
 
 namespace crope::interop {
 
-// The shape of a Hugging Face model, and what it takes to read its tensors.
-struct HfModel {
-  model::ModelConfig config;     // what it becomes here: dense, unless it was exported from here
-  std::int64_t key_value_heads;  // fewer than heads in grouped-query attention
-};
-
 // The special token ids that a tokenizer gives, where there is one. Those of config.json come first.
 struct SpecialTokens {
   std::optional<std::int64_t> end_of_text;
@@ -26,9 +20,10 @@ struct SpecialTokens {
 // "float32", "bfloat16" or "float16".
 std::string hf_dtype_name(torch::ScalarType type);
 
-// A Qwen3ForCausalLM that computes what `config` does, for transformers 4 and 5, vLLM and llama.cpp. Our own
+// A Qwen3ForCausalLM, or without QK-norm a LlamaForCausalLM, that computes what `config` does, for transformers 4 and
+// 5, vLLM and llama.cpp. Our own
 // configuration is kept under the key "crope", so that importing gives the variant back.
-// `dtype` is "float32", "bfloat16" or "float16". Throws Error if Qwen3 cannot hold the model.
+// `dtype` is "float32", "bfloat16" or "float16". Throws Error if neither can hold the model.
 Json hf_config_from(const model::ModelConfig& config, const std::string& dtype, const SpecialTokens& special);
 
 // Of bos_token_id, eos_token_id and pad_token_id those that a config.json of Hugging Face, or its
@@ -36,8 +31,8 @@ Json hf_config_from(const model::ModelConfig& config, const std::string& dtype, 
 // Throws Error naming `origin` and the field if it is anything else.
 Json generation_ids(const Json& json, const std::string& origin = "config.json");
 
-// Throws Error naming the field that we cannot hold: biases, sliding windows, other activations, rope scaling,
-// quantised weights, other architectures. `origin` is what messages call the file.
-HfModel read_hf_config(const Json& json, const std::string& origin);
+// The model as a dense one. Throws Error naming the field that we cannot hold: biases, sliding windows, other
+// activations, unknown rope scaling, quantised weights, other architectures. `origin` is what messages call the file.
+model::ModelConfig read_hf_config(const Json& json, const std::string& origin);
 
 }  // namespace crope::interop

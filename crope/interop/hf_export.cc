@@ -52,8 +52,7 @@ ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::Sc
   const Tensor expected = probe_logits(model::load_model(source, log));
   {
     const fs::path tokenizer = source / text::kTokenizerFile;
-    const SpecialTokens special =
-        fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config.max_seq_len) : SpecialTokens{};
+    const SpecialTokens special = fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config) : SpecialTokens{};
     const Json hf_config = hf_config_from(config, hf_dtype_name(type), special);
     write_json(folder / "config.json", hf_config);
     if (const Json ids = generation_ids(hf_config); !ids.empty()) write_json(folder / "generation_config.json", ids);

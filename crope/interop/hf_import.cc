@@ -11,10 +11,10 @@
 #include "crope/interop/hf_config.h"
 #include "crope/interop/hf_files.h"
 #include "crope/interop/hf_layout.h"
+#include "crope/interop/hf_tokenizer.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/pair_layout.h"
 #include "crope/ops/block_linear.h"
-#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -37,8 +37,11 @@ std::optional<ModelConfig> exported_config(const Json& json, const ModelConfig& 
                             theirs[field].dump()),
                 "remove \"crope\" from config.json to import it as a dense model");
   });
-  if (config.tie_embeddings != dense.tie_embeddings || config.qk_norm != dense.qk_norm) {
-    throw Error(fmt::format("{}: crope and the model do not agree on tied embeddings or QK-norm", origin),
+  if (config.tie_embeddings != dense.tie_embeddings || config.qk_norm != dense.qk_norm ||
+      config.kv_heads() != dense.kv_heads() || config.rope_scaling != dense.rope_scaling) {
+    throw Error(fmt::format("{}: crope and the model do not agree on tied embeddings, QK-norm, key/value heads or rope "
+                            "scaling",
+                            origin),
                 "remove \"crope\" from config.json to import it as a dense model");
   }
   return config;
@@ -59,8 +62,7 @@ Json find_generation_ids(const Json& config_json, const fs::path& hf_dir) {
 // Reads one model's tensors in our order.
 class Importer {
  public:
-  Importer(const HfFiles& files, const ModelConfig& config, std::int64_t key_value_heads)
-      : files_(files), config_(config), key_value_heads_(key_value_heads) {}
+  Importer(const HfFiles& files, const ModelConfig& config) : files_(files), config_(config) {}
 
   Transformer run() {
     std::vector<Tensor> values;
@@ -95,20 +97,10 @@ class Importer {
   }
 
  private:
-  // The tensor on our disk layout, dense, key/value heads repeated.
+  // The tensor on our disk layout, dense.
   Tensor read_dense(const HfName& name, const std::string& theirs) {
     used_.insert(theirs);
-    std::vector<std::int64_t> shape = hf_shape(config_, name);
-    const bool grouped = key_value_heads_ != config_.num_heads && is_key_or_value(name);
-    const std::int64_t groups = config_.num_heads / key_value_heads_;
-    if (grouped) shape[0] /= groups;
-    Tensor value = files_.read(theirs, shape);
-    if (grouped) {
-      value = value.view({key_value_heads_, shape[0] / key_value_heads_, shape[1]})
-                  .repeat_interleave(groups, 0)
-                  .flatten(0, 1);
-    }
-    return from_hf(value, name, config_);
+    return from_hf(files_.read(theirs, hf_shape(config_, name)), name, config_);
   }
 
   // A QK-norm without gains is exported with ones (times sqrt(2) for the keys of half_rope_qk), in any of the types of
@@ -132,11 +124,6 @@ class Importer {
     }
   }
 
-  static bool is_key_or_value(const HfName& name) {
-    const std::string_view ours = name.ours;
-    return ours == "attention.k" || ours == "attention.v";
-  }
-
   void check_nothing_is_left() const {
     for (const std::string& name : files_.names()) {
       const bool harmless =
@@ -149,7 +136,6 @@ class Importer {
 
   const HfFiles& files_;
   const ModelConfig& config_;
-  std::int64_t key_value_heads_;
   std::set<std::string> used_;
 };
 
@@ -162,28 +148,25 @@ Transformer load_hf_model(const fs::path& hf_dir, Log& log) {
                 "check the path");
   }
   const Json json = read_json(config_path);
-  const HfModel hf = read_hf_config(json, config_path.string());
+  ModelConfig config = read_hf_config(json, config_path.string());
   const HfFiles files(hf_dir);
-  if (const auto exported = exported_config(json, hf.config, config_path.string())) {
+  if (const auto exported = exported_config(json, config, config_path.string())) {
     try {
-      return Importer(files, *exported, exported->num_heads).run();
+      return Importer(files, *exported).run();
     } catch (const ChangedSinceExport& e) {
       log.warn(fmt::format("{} was exported as {}, but '{}' has been changed since: importing it as dense",
                            hf_dir.string(), model::traits(exported->variant).name, e.name));
     }
   }
-  ModelConfig config = hf.config;
   config.other_keys = find_generation_ids(json, hf_dir);
-  return Importer(files, config, hf.key_value_heads).run();
+  return Importer(files, config).run();
 }
 
 void import_hf(const fs::path& hf_dir, const fs::path& out, Log& log) {
   const Transformer model = load_hf_model(hf_dir, log);
   AtomicDirectory directory(out);
   model::save_model_files(model, directory.working_path());
-  if (fs::exists(hf_dir / text::kTokenizerFile)) {
-    write_file(directory.working_path() / text::kTokenizerFile, read_file(hf_dir / text::kTokenizerFile));
-  }
+  import_hf_text_files(hf_dir, directory.working_path(), model.config.max_seq_len, log);
   directory.commit();
 }
 

@@ -44,6 +44,12 @@ double filled_gain_factor(const HfName& name) {
   return std::string_view(name.ours) == "attention.k_norm" ? std::sqrt(2.0) : 1.0;
 }
 
+// Heads whose rows the tensor holds, one after the other.
+int64_t heads_of(const HfName& name, const ModelConfig& config) {
+  if (name.rows != HfRows::heads) return 1;
+  return std::string_view(name.ours) == "attention.k" ? config.kv_heads() : config.num_heads;
+}
+
 // [heads, K/2, 2, ...] of rows in adjacent pairs.
 Tensor view_pairs(const Tensor& x, int64_t heads) {
   std::vector<int64_t> shape = {heads, x.size(0) / heads / 2, 2};
@@ -89,10 +95,12 @@ HfPlace hf_place(std::string_view parameter) {
 
 std::vector<std::int64_t> hf_shape(const ModelConfig& config, const HfName& name) {
   const std::int64_t D = config.d_model, F = config.d_ff, V = config.vocab_size;
-  const std::int64_t K = config.v_width(), heads = config.num_heads * K;  // narrow Q and K are filled up to V's width
+  const std::int64_t K = config.v_width();  // narrow Q and K are filled up to V's width
+  const std::int64_t heads = config.num_heads * K, shared_heads = config.kv_heads() * K;
   const std::string_view ours = name.ours;
   if (ours == "embedding" || ours == "output") return {V, D};
-  if (ours == "attention.q" || ours == "attention.k" || ours == "attention.v") return {heads, D};
+  if (ours == "attention.q") return {heads, D};
+  if (ours == "attention.k" || ours == "attention.v") return {shared_heads, D};
   if (ours == "attention.o") return {D, heads};
   if (ours == "attention.q_norm" || ours == "attention.k_norm") return {K};
   if (ours == "feed_forward.gate" || ours == "feed_forward.up") return {F, D};
@@ -102,7 +110,7 @@ std::vector<std::int64_t> hf_shape(const ModelConfig& config, const HfName& name
 
 Tensor to_hf(const Tensor& disk, const HfName& name, const ModelConfig& config) {
   if (name.rows == HfRows::same) return disk;
-  const int64_t heads = name.rows == HfRows::heads ? config.num_heads : 1;
+  const int64_t heads = heads_of(name, config);
   Tensor pairs = view_pairs(disk, heads);
   if (fills_up_heads(config)) {
     const Tensor copy = name.rows == HfRows::heads ? pairs : at::zeros_like(pairs);
@@ -114,7 +122,7 @@ Tensor to_hf(const Tensor& disk, const HfName& name, const ModelConfig& config) 
 
 Tensor from_hf(const Tensor& theirs, const HfName& name, const ModelConfig& config) {
   if (name.rows == HfRows::same) return theirs;
-  const int64_t heads = name.rows == HfRows::heads ? config.num_heads : 1;
+  const int64_t heads = heads_of(name, config);
   std::vector<int64_t> shape = {heads, 2, theirs.size(0) / heads / 2};
   for (int64_t d = 1; d < theirs.dim(); ++d) shape.push_back(theirs.size(d));
   Tensor pairs = theirs.reshape(shape).transpose(1, 2);

@@ -46,7 +46,7 @@ struct HfPlace {
 // Of the parameter "blocks.3.attention.q.weight", or ".a", or ".b". Throws Error if the table does not have it.
 HfPlace hf_place(std::string_view parameter);
 
-// The shape that the tensor has there, with as many key/value heads as heads.
+// The shape that the tensor has there.
 std::vector<std::int64_t> hf_shape(const model::ModelConfig& config, const HfName& name);
 
 // A tensor of our disk layout, dense, as Hugging Face has it. Heads of half_rope_qk, whose Q and K are half as wide as

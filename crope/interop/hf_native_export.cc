@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/interop/hf_config.h"
 #include "crope/interop/hf_tokenizer.h"
@@ -52,12 +53,15 @@ void write_native_weights(const fs::path& source, const fs::path& target, torch:
 ExportReport export_hf_native(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
   const fs::path source = model::resolve_model_dir(model_dir);
   const model::ModelConfig config = model::load_config(source);
+  if (config.rope_scaling != ops::RopeScaling{}) {
+    throw Error(fmt::format("rope scaling '{}' has no place in the native export", config.rope_scaling.type.name()),
+                "the plain Hugging Face format holds it");
+  }
   AtomicDirectory directory(out);
   const fs::path folder = directory.working_path();
   const torch::Tensor expected = probe_logits(model::load_model(source, log));
   const fs::path tokenizer = source / text::kTokenizerFile;
-  const SpecialTokens special =
-      fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config.max_seq_len) : SpecialTokens{};
+  const SpecialTokens special = fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config) : SpecialTokens{};
   const Json json = native_config(config, type, special);
   write_json(folder / "config.json", json);
   if (const Json ids = generation_ids(json); !ids.empty()) write_json(folder / "generation_config.json", ids);

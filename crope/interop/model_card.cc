@@ -123,8 +123,9 @@ std::string usage_section(CardKind kind) {
       native
           ? "`modeling_crope.py` computes the model in transformers 5 or newer; weights keep the halves `a` and `b` of "
             "complex-linear projections. The folder is also a model directory of the program `crope`."
-          : "The projections are expanded to dense matrices, so that every program that knows Qwen3 computes the same "
-            "logits. `crope import` gives the variant back.");
+          : "The projections are expanded to dense matrices, so that every program that knows Qwen3 or Llama computes "
+            "the "
+            "same logits. `crope import` gives the variant back.");
 }
 
 }  // namespace

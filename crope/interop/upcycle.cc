@@ -80,20 +80,37 @@ void tie_plainly(LayerProjections& layer, const VariantTraits& to, KeptEnergy& k
   kept.o = to.ties_o ? kept_of(layer.o, layer.tied_o) : 1;
 }
 
-void tie_products(LayerProjections& layer, const VariantTraits& to, int64_t heads) {
+// Heads of O and of V; each head of V is read by heads / values heads of O.
+struct HeadCounts {
+  int64_t heads, values;
+
+  int64_t group() const { return heads / values; }
+};
+
+// The output heads that read head g of V, one below the other: [group D, K], rows again in halves.
+Tensor stacked_outputs(const Tensor& o, int64_t g, HeadCounts counts) {
+  std::vector<Tensor> outputs;
+  for (int64_t i = 0; i < counts.group(); ++i) {
+    outputs.push_back(head_channels(o, 1, g * counts.group() + i, counts.heads));
+  }
+  return join_channels(outputs, 0);
+}
+
+// Of a head of V and of all outputs that read it the product is best kept as a whole.
+void tie_products(LayerProjections& layer, const VariantTraits& to, HeadCounts counts) {
   std::vector<Tensor> v_a, v_b, o_a, o_b, o_dense;
-  for (int64_t h = 0; h < heads; ++h) {
-    const HeadProduct head{head_channels(layer.v, 0, h, heads), head_channels(layer.o, 1, h, heads)};
+  for (int64_t g = 0; g < counts.values; ++g) {
+    const HeadProduct head{head_channels(layer.v, 0, g, counts.values), stacked_outputs(layer.o, g, counts)};
     ComplexWeight v;
     if (to.ties_o) {
       TiedHead tied = nearest_tied_head(head);
       v = tied.v;
-      o_a.push_back(tied.o.a);
-      o_b.push_back(tied.o.b);
+      for (const Tensor& each : tied.o.a.chunk(counts.group(), 0)) o_a.push_back(each);
+      for (const Tensor& each : tied.o.b.chunk(counts.group(), 0)) o_b.push_back(each);
     } else {
       TiedValueHead tied = nearest_tied_value_head(head);
       v = tied.v;
-      o_dense.push_back(tied.o);
+      for (int64_t i = 0; i < counts.group(); ++i) o_dense.push_back(head_channels(tied.o, 0, i, counts.group()));
     }
     v_a.push_back(v.a);
     v_b.push_back(v.b);
@@ -107,18 +124,18 @@ void tie_products(LayerProjections& layer, const VariantTraits& to, int64_t head
 }
 
 // Of the products of all heads.
-double kept_products(const Tensor& v, const Tensor& o, const Tensor& new_v, const Tensor& new_o, int64_t heads) {
+double kept_products(const Tensor& v, const Tensor& o, const Tensor& new_v, const Tensor& new_o, HeadCounts counts) {
   double lost = 0, total = 0;
-  for (int64_t h = 0; h < heads; ++h) {
-    const Tensor before = head_channels(o, 1, h, heads).mm(head_channels(v, 0, h, heads));
-    const Tensor after = head_channels(new_o, 1, h, heads).mm(head_channels(new_v, 0, h, heads));
+  for (int64_t g = 0; g < counts.values; ++g) {
+    const Tensor before = stacked_outputs(o, g, counts).mm(head_channels(v, 0, g, counts.values));
+    const Tensor after = stacked_outputs(new_o, g, counts).mm(head_channels(new_v, 0, g, counts.values));
     lost += squared_size(before - after);
     total += squared_size(before);
   }
   return kept_share(lost, total);
 }
 
-KeptEnergy tie_layer(LayerProjections& layer, const VariantTraits& to, UpcycleMethod method, int64_t heads) {
+KeptEnergy tie_layer(LayerProjections& layer, const VariantTraits& to, UpcycleMethod method, HeadCounts counts) {
   KeptEnergy kept{};
   layer.tied_q = ops::contract(layer.q);
   layer.tied_k = ops::contract(layer.k);
@@ -126,12 +143,12 @@ KeptEnergy tie_layer(LayerProjections& layer, const VariantTraits& to, UpcycleMe
   kept.k = kept_of(layer.k, layer.tied_k);
   const Tensor v = layer.v, o = layer.o;
   if (to.ties_v && method == UpcycleMethod::fitted) {
-    tie_products(layer, to, heads);
+    tie_products(layer, to, counts);
   } else {
     tie_plainly(layer, to, kept);
   }
   kept.vo = kept_products(v, o, to.ties_v ? ops::expand(layer.tied_v) : v,
-                          to.ties_o ? ops::expand(layer.tied_o) : layer.o, heads);
+                          to.ties_o ? ops::expand(layer.tied_o) : layer.o, counts);
   return kept;
 }
 
@@ -174,7 +191,7 @@ UpcycledModel upcycle(const Transformer& original, model::Variant variant, Upcyc
                            .k = in_fp64(attention.qkv[1]),
                            .v = in_fp64(attention.qkv[2]),
                            .o = in_fp64(attention.o)};
-    result.kept.push_back(tie_layer(layer, to, method, dense.config.num_heads));
+    result.kept.push_back(tie_layer(layer, to, method, {dense.config.num_heads, dense.config.kv_heads()}));
     result.kept.back().layer = static_cast<std::int64_t>(i);
     layers.push_back(std::move(layer));
   }

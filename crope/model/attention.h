@@ -13,11 +13,12 @@
 namespace crope::model {
 
 struct Attention {
-  std::array<ops::Weight, 3> qkv;  // D -> H K, H K, H Kv
+  std::array<ops::Weight, 3> qkv;  // D -> H K, G K, G Kv
   ops::Weight o;                   // H Kv -> D
   torch::Tensor q_norm;            // [K] or [K/2] (norm_gain.h); undefined in a model without QK-norm
   torch::Tensor k_norm;            // likewise
-  std::int64_t num_heads;
+  std::int64_t num_heads;          // H
+  std::int64_t num_kv_heads;       // G
   double norm_eps;
 };
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "crope/base/error.h"
+#include "crope/model/rope_scaling.h"
 
 namespace crope::model {
 namespace {
@@ -58,6 +59,9 @@ void validate(const ModelConfig& config) {
   if (config.head_dim < 0 || config.head_dim > kLargestSize) {
     fail(fmt::format("head_dim = {}, expected a number from 1 to {}", config.head_dim, kLargestSize));
   }
+  if (config.num_kv_heads < 0 || config.num_heads % config.kv_heads() != 0) {
+    fail(fmt::format("num_kv_heads = {} does not divide num_heads = {}", config.num_kv_heads, config.num_heads));
+  }
   if (config.head_dim == 0 && config.d_model % config.num_heads != 0) {
     fail(fmt::format("num_heads = {} does not divide d_model = {}", config.num_heads, config.d_model));
   }
@@ -68,6 +72,7 @@ void validate(const ModelConfig& config) {
          "RoPE rotates pairs: a head needs an even width, and twice that where it is halved");
   }
   if (config.d_model % 2 != 0) fail(fmt::format("d_model = {} is odd; its features are pairs", config.d_model));
+  check_rope_scaling(config.rope_scaling);
   const auto wide = [](std::int64_t n) { return static_cast<__int128>(n); };
   const __int128 heads = wide(config.num_heads) * config.full_head_width();
   const __int128 per_layer = wide(config.d_model) * (4 * heads + 3 * wide(config.d_ff));
@@ -93,6 +98,10 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
   });
   read_optional(config.other_keys, "qk_norm", &config.qk_norm, origin);
   read_optional(config.other_keys, "tie_embeddings", &config.tie_embeddings, origin);
+  if (const Json* scaling = fields.find(kRopeScalingKey)) {
+    config.rope_scaling = rope_scaling_from_json(*scaling, fmt::format("{}: {}", origin, kRopeScalingKey));
+  }
+  config.other_keys.erase(kRopeScalingKey);
   try {
     config.variant = variant_by_name(variant);
     validate(config);
@@ -112,6 +121,7 @@ Json config_to_json(const ModelConfig& config) {
   }
   if (!config.qk_norm) json["qk_norm"] = false;
   if (!config.tie_embeddings) json["tie_embeddings"] = false;
+  if (config.rope_scaling != ops::RopeScaling{}) json[kRopeScalingKey] = rope_scaling_to_json(config.rope_scaling);
   for (const auto& [key, value] : config.other_keys.items()) json[key] = value;
   return json;
 }

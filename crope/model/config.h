@@ -7,6 +7,7 @@
 
 #include "crope/base/choice.h"
 #include "crope/model/variant.h"
+#include "crope/ops/rope_scaling.h"
 
 namespace crope::model {
 
@@ -41,6 +42,7 @@ struct ModelConfig {
   Variant variant = Variant::rope;
 
   // What the paper leaves open; in config.json only where it differs from these (docs/mathematics.md, section 8).
+  std::int64_t num_kv_heads = 0;        // heads of K and V, each read by as many heads of Q; 0 is num_heads
   std::int64_t head_dim = 0;            // width of a full head; 0 is d_model / num_heads
   Choice<Gain> qk_gain = Gain::free;    // gains of QK-norm
   Choice<Gain> norm_gain = Gain::free;  // gains of the other norms: free or pair
@@ -48,9 +50,13 @@ struct ModelConfig {
   // What imported models may have and the paper's do not; in config.json only where they differ from these.
   bool qk_norm = true;         // false: queries and keys are not normalised
   bool tie_embeddings = true;  // false: the output projection is a tensor of its own, output.weight
+  ops::RopeScaling rope_scaling = {};
 
   // Keys of config.json that we do not know. Kept as they are.
   Json other_keys = Json::object();
+
+  // Heads of K and V: query head h reads head h / (num_heads / kv_heads()).
+  std::int64_t kv_heads() const { return num_kv_heads > 0 ? num_kv_heads : num_heads; }
 
   // Width of a head of Q and K, and of V: what RoPE rotates, and what comes out of attention.
   std::int64_t full_head_width() const { return head_dim > 0 ? head_dim : d_model / num_heads; }
@@ -74,6 +80,7 @@ void visit_required_fields(Config& config, const Visit& visit) {
 // The same for the fields that config.json holds only where they differ from their defaults.
 template <typename Config, typename Visit>
 void visit_optional_fields(Config& config, const Visit& visit) {
+  visit("num_kv_heads", config.num_kv_heads, "Number of key/value heads, shared by groups of heads (0: num_heads)");
   visit("head_dim", config.head_dim, "Width of a full head (0: d_model / num_heads); the half_rope variants halve it");
   visit("qk_gain", config.qk_gain, "Gains of QK-norm: free (per coordinate), pair (per complex pair) or none");
   visit("norm_gain", config.norm_gain, "Gains of the other norms: free (per coordinate) or pair (per complex pair)");
@@ -87,7 +94,8 @@ void visit_fields(Config& config, const Visit& visit) {
 }
 
 // Throws UsageError naming the field unless a model of this shape can exist: positive sizes, heads that divide the
-// width, an even width of every head, known kinds of gains, and a number of parameters that memory can address.
+// width, key/value heads that divide the heads, an even width of every head, known kinds of gains, rope scaling with
+// positive factors, and a number of parameters that memory can address.
 void validate(const ModelConfig& config);
 
 // Reads and checks config.json. `origin` stands in messages (a path). Throws Error on missing fields, wrong types and

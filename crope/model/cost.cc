@@ -25,13 +25,14 @@ Cost cost_per_token(const ModelConfig& config, std::int64_t T) {
   }
   products += static_cast<double>(config.vocab_size * config.d_model);  // the logits; looking up a row costs nothing
   const auto heads = static_cast<double>(config.num_layers * config.num_heads);
+  const auto cached_heads = static_cast<double>(config.num_layers * config.kv_heads());
   const auto widths = static_cast<double>(config.qk_width() + config.v_width());
   const double average_context = (static_cast<double>(T) + 1) / 2;
   const double forward = 2 * (products + heads * widths * average_context);
   return {.forward_flops = forward,
           .training_flops = 3 * forward,
           .weight_bytes = kBytes * weights,
-          .cache_bytes = kBytes * heads * widths};
+          .cache_bytes = kBytes * cached_heads * widths};
 }
 
 }  // namespace crope::model

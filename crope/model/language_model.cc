@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include "crope/base/error.h"
+#include "crope/base/file.h"
 #include "crope/base/utf8.h"
 #include "crope/model/model_dir.h"
 
 namespace crope::model {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr std::uint64_t kLongestTemplate = 1 << 20;
 
 // The ids under `key` of config.json, one or a list, as imported models have them; ids outside the vocabulary are
 // skipped.
@@ -29,8 +32,7 @@ std::vector<std::int32_t> configured_tokens(const ModelConfig& config, const cha
 const text::Tokenizer& LanguageModel::require_tokenizer() const {
   if (tokenizer) return *tokenizer;
   throw UsageError(fmt::format("{} has no {}", dir.string(), text::kTokenizerFile),
-                   "copy the one that the training data was made with there ('crope tokenizer import' makes GPT-2's), "
-                   "or give token ids");
+                   "copy the one that the model was trained with there, or give token ids");
 }
 
 std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::string_view origin) const {
@@ -53,6 +55,9 @@ LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType
                               result.tokenizer->vocab_size(), config.vocab_size),
                   "the tokenizer belongs to another model: copy the right one there");
     }
+  }
+  if (fs::exists(source / kChatTemplateFile)) {
+    result.chat_template = read_file(source / kChatTemplateFile, kLongestTemplate);
   }
   const auto end_of_text = result.tokenizer ? result.tokenizer->end_of_text() : std::nullopt;
   result.end_tokens = configured_tokens(config, "eos_token_id");

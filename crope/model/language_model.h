@@ -16,11 +16,15 @@
 
 namespace crope::model {
 
+// A model's own way to write conversations, in the language of Hugging Face's tokenizers (Jinja).
+inline constexpr const char* kChatTemplateFile = "chat_template.jinja";
+
 struct LanguageModel {
   Transformer model;
   std::optional<text::Tokenizer> tokenizer;
   std::vector<std::int32_t> end_tokens;     // each of them ends a text; the first is the one that is named
   std::optional<std::int32_t> begin_token;  // stands before a text
+  std::string chat_template = {};           // the text of kChatTemplateFile; "" if there is none
   std::filesystem::path dir;                // as the caller named it: a model or a run directory
 
   // Null if there is no tokenizer.

@@ -37,17 +37,17 @@ void append_gain(std::vector<ParameterSpec>& specs, const std::string& name, std
 void append_block(std::vector<ParameterSpec>& specs, const ModelConfig& config, std::int64_t layer) {
   const VariantTraits& variant = traits(config.variant);
   const std::int64_t D = config.d_model, F = config.d_ff;
-  const std::int64_t qk = config.num_heads * config.qk_width(), v = config.num_heads * config.v_width();
+  const std::int64_t H = config.num_heads, G = config.kv_heads(), K = config.qk_width(), Kv = config.v_width();
   const std::string prefix = fmt::format("blocks.{}.", layer);
   append_gain(specs, prefix + "attention_norm", D, config.norm_gain);
-  append_matrix(specs, prefix, {"attention.q", qk, D, Component::attention, variant.ties_qk, {0, 1}});
-  append_matrix(specs, prefix, {"attention.k", qk, D, Component::attention, variant.ties_qk, {0, 1}});
-  append_matrix(specs, prefix, {"attention.v", v, D, Component::attention, variant.ties_v, {0, 1}});
+  append_matrix(specs, prefix, {"attention.q", H * K, D, Component::attention, variant.ties_qk, {0, 1}});
+  append_matrix(specs, prefix, {"attention.k", G * K, D, Component::attention, variant.ties_qk, {0, 1}});
+  append_matrix(specs, prefix, {"attention.v", G * Kv, D, Component::attention, variant.ties_v, {0, 1}});
   if (config.qk_norm) {
-    append_gain(specs, prefix + "attention.q_norm", config.qk_width(), config.qk_gain);
-    append_gain(specs, prefix + "attention.k_norm", config.qk_width(), config.qk_gain);
+    append_gain(specs, prefix + "attention.q_norm", K, config.qk_gain);
+    append_gain(specs, prefix + "attention.k_norm", K, config.qk_gain);
   }
-  append_matrix(specs, prefix, {"attention.o", D, v, Component::attention, variant.ties_o, {0, 1}});
+  append_matrix(specs, prefix, {"attention.o", D, H * Kv, Component::attention, variant.ties_o, {0, 1}});
   append_gain(specs, prefix + "feed_forward_norm", D, config.norm_gain);
   append_matrix(specs, prefix, {"feed_forward.gate", F, D, Component::feed_forward, false, {1}});
   append_matrix(specs, prefix, {"feed_forward.up", F, D, Component::feed_forward, false, {1}});

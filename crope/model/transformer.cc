@@ -51,6 +51,7 @@ Block read_block(ParameterReader& reader, const ModelConfig& config, const Tenso
   }
   block.attention.o = reader.take_weight("o");
   block.attention.num_heads = config.num_heads;
+  block.attention.num_kv_heads = config.kv_heads();
   block.attention.norm_eps = config.norm_eps;
   block.feed_forward_norm = reader.take("feed_forward_norm.weight");
   block.feed_forward = {reader.take_weight("gate"), reader.take_weight("up"), reader.take_weight("down")};

@@ -124,9 +124,11 @@ struct AddRows {
 
 // --- attention of whole sequences ---
 
-// What both passes of rotary_attention.h read: q, k and v have B T rows.
+// What both passes of rotary_attention.h read: q, k and v have B T rows. Query heads h H/G to (h + 1) H/G read head h
+// of keys and values.
 struct RotaryInputs {
-  std::int64_t B, T, H;
+  std::int64_t B, T;
+  std::int64_t H, G;   // heads of queries, and of keys and values
   std::int64_t P, Pv;  // complex pairs of a head of q and k, and of v
   ConstMatrix q, k, v;
   ConstMatrix q_gain, k_gain;  // [K], or both absent
@@ -135,6 +137,7 @@ struct RotaryInputs {
 
   std::int64_t K() const { return 2 * P; }
   std::int64_t Kv() const { return 2 * Pv; }
+  std::int64_t group() const { return H / G; }
 };
 
 struct RotaryAttention {
@@ -147,7 +150,7 @@ struct RotaryAttentionBackward {
   RotaryInputs in;
   ConstMatrix y, log_sums, grad_y;
   Matrix grad_q, grad_k, grad_v;
-  Matrix q_gain_parts, k_gain_parts;  // [B H, K], added to; absent without gains
+  Matrix q_gain_parts, k_gain_parts;  // [B H, K], [B G, K], added to; absent without gains
 };
 
 // --- optimisers; every operand is one row of the same length ---
@@ -250,16 +253,16 @@ struct GatedLinearRows {
   Matrix gated, up_rows;
 };
 
-// One token of a sequence: its position, and where its keys and values go, a row for each head.
+// One token of a sequence: its position, and where its keys and values go, a row for each of their heads.
 struct CachePlace {
   std::int64_t position;
-  Matrix keys, values;  // [H, K], [H, Kv]
+  Matrix keys, values;  // [G, K], [G, Kv]
 };
 
 // Row r of q, k and v, in halves, belongs to places[r]: its queries, normalised and turned to the position, go to
 // rotated [R, H K], a head after the other; so do the keys to the place's; values go there as they are.
 struct RotaryRows {
-  std::int64_t H;
+  std::int64_t H, G;  // heads of q; of k and v
   ConstMatrix q, k, v;
   ConstMatrix q_gain, k_gain;  // [K], or absent: not normalised
   float eps;
@@ -283,9 +286,10 @@ struct QueryTile {
 };
 inline constexpr std::int64_t kMostTileRows = 8;
 
-// Softmax attention of tiles of queries [R, H K] over cached keys and values: out[R, H Kv] in halves.
+// Softmax attention of tiles of queries [R, H K] over cached keys and values of G heads: out[R, H Kv] in halves. Query
+// head h reads head h / (H/G).
 struct CachedAttention {
-  std::int64_t H;
+  std::int64_t H, G;
   float scale;
   ConstMatrix queries;
   std::span<const QueryTile> tiles;  // count at most kMostTileRows; the longest first

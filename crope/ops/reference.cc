@@ -48,18 +48,19 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 
 Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain, const Tensor& k_gain,
                         const Tensor& positions, double rope_base, const RotaryAttentionOptions& options) {
-  const int64_t H = options.num_heads;
-  // Head h of [B, T, 2 H P]: pairs h P to (h + 1) P, their real parts and then their imaginary ones.
-  const auto head_of = [&](const Tensor& x, int64_t h) {
-    const int64_t P = x.size(-1) / (2 * H);
-    return at::cat({x.narrow(-1, h * P, P), x.narrow(-1, (H + h) * P, P)}, -1);
+  const int64_t H = options.num_heads, G = options.kv_heads();
+  // Head h of [B, T, 2 heads P]: pairs h P to (h + 1) P, their real parts and then their imaginary ones.
+  const auto head_of = [&](const Tensor& x, int64_t h, int64_t heads) {
+    const int64_t P = x.size(-1) / (2 * heads);
+    return at::cat({x.narrow(-1, h * P, P), x.narrow(-1, (heads + h) * P, P)}, -1);
   };
   const auto rotated = [&](const Tensor& x, const Tensor& gain) {
     return rope(gain.defined() ? rms_norm(x, gain, options.norm_eps) : x, positions, rope_base);
   };
   std::vector<Tensor> re, im;
   for (int64_t h = 0; h < H; ++h) {
-    const Tensor out = attention(rotated(head_of(q, h), q_gain), rotated(head_of(k, h), k_gain), head_of(v, h),
+    const int64_t g = h / (H / G);
+    const Tensor out = attention(rotated(head_of(q, h, H), q_gain), rotated(head_of(k, g, G), k_gain), head_of(v, g, G),
                                  {.scale = options.scale});
     const std::vector<Tensor> halves = out.chunk(2, -1);
     re.push_back(halves[0]);

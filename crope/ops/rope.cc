@@ -6,6 +6,7 @@
 #include "crope/base/error.h"
 #include "crope/ops/check.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/rope_scaling.h"
 
 namespace crope::ops {
 namespace {
@@ -33,11 +34,16 @@ TensorList rope_backward(const BackwardCall& call) {
 
 RopeTable rope_table(const Tensor& positions, int64_t K, double base, const torch::TensorOptions& options) {
   if (K <= 0 || K % 2 != 0) throw Error(fmt::format("[rope_table] K: expected an even width, got {}", K));
+  return rope_table(positions, rope_frequencies(K, base, {}, /*window=*/1), /*amplitude=*/1, options);
+}
+
+RopeTable rope_table(const Tensor& positions, std::span<const double> frequencies, double amplitude,
+                     const torch::TensorOptions& options) {
   check_shape(positions.dim() == 1, "rope_table", "positions", "[T]", positions);
   const auto fp64 = positions.options().dtype(torch::kFloat64);
-  const Tensor exponents = at::arange(0, K, 2, fp64) / static_cast<double>(-K);
-  const Tensor angles = at::outer(positions.to(torch::kFloat64), at::pow(base, exponents));
-  return {angles.cos().to(options), angles.sin().to(options)};
+  const Tensor theta = at::tensor(at::ArrayRef<double>(frequencies.data(), frequencies.size()), fp64);
+  const Tensor angles = at::outer(positions.to(torch::kFloat64), theta);
+  return {(angles.cos() * amplitude).to(options), (angles.sin() * amplitude).to(options)};
 }
 
 Tensor rope(const Tensor& x, const RopeTable& table) {

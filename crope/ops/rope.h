@@ -4,6 +4,8 @@
 
 #include <torch/types.h>
 
+#include <span>
+
 namespace crope::ops {
 
 // The phases of a set of positions, made once and used by every layer.
@@ -15,6 +17,10 @@ struct RopeTable {
 // `positions`[T] may be any numbers, also negative. Angles are computed in fp64 and then take the type and device of
 // `options`. Throws Error unless K is even and positive.
 RopeTable rope_table(const torch::Tensor& positions, int64_t K, double base, const torch::TensorOptions& options);
+
+// The same for frequencies theta_j of any kind (rope_scaling.h), with cos and sin multiplied by `amplitude`.
+RopeTable rope_table(const torch::Tensor& positions, std::span<const double> frequencies, double amplitude,
+                     const torch::TensorOptions& options);
 
 // Rotates x[..., T, K], heads stored as halves [re | im]. Differentiable in x.
 torch::Tensor rope(const torch::Tensor& x, const RopeTable& table);

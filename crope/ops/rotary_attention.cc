@@ -1,7 +1,9 @@
 #include "crope/ops/rotary_attention.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
+#include "crope/base/error.h"
 #include "crope/ops/attention.h"
 #include "crope/ops/check.h"
 #include "crope/ops/device.h"
@@ -24,19 +26,20 @@ constexpr int64_t kLongestSequence = 8192;
 // Without fused kernels: each step an operation of its own.
 Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain, const Tensor& k_gain,
                 const RopeTable& table, const RotaryAttentionOptions& options) {
-  const auto rotated = [&](const Tensor& flat, const Tensor& gain) {
-    const Tensor heads = split_heads(flat, options.num_heads);
-    return rope(gain.defined() ? rms_norm(heads, gain, options.norm_eps) : heads, table);
+  const int64_t H = options.num_heads, G = options.kv_heads();
+  const auto rotated = [&](const Tensor& flat, int64_t heads, const Tensor& gain) {
+    const Tensor split = split_heads(flat, heads);
+    return rope(gain.defined() ? rms_norm(split, gain, options.norm_eps) : split, table);
   };
-  const Tensor out =
-      attention(rotated(q, q_gain), rotated(k, k_gain), split_heads(v, options.num_heads), {.scale = options.scale});
-  return merge_heads(out);
+  const auto for_queries = [&](const Tensor& heads) { return G == H ? heads : heads.repeat_interleave(H / G, 1); };
+  const Tensor keys = for_queries(rotated(k, G, k_gain)), values = for_queries(split_heads(v, G));
+  return merge_heads(attention(rotated(q, H, q_gain), keys, values, {.scale = options.scale}));
 }
 
 // What both passes know besides the tensors with gradients, which come back through autograd's own list.
 struct FusedAttention {
   const Kernels& kernels;
-  int64_t B, T, H;
+  int64_t B, T, H, G;
   Tensor cos, sin;  // [T, K/2]
   float scale, eps;
 
@@ -45,8 +48,9 @@ struct FusedAttention {
     return {.B = B,
             .T = T,
             .H = H,
+            .G = G,
             .P = tensors[0].size(1) / (2 * H),
-            .Pv = tensors[2].size(1) / (2 * H),
+            .Pv = tensors[2].size(1) / (2 * G),
             .q = view(tensors[0]),
             .k = view(tensors[1]),
             .v = view(tensors[2]),
@@ -68,7 +72,7 @@ double attention_flops(const RotaryInputs& in) {
 ForwardResult fused_attention_forward(const FusedAttention& call, const TensorList& tensors) {
   const RotaryInputs in = call.inputs(tensors);
   count_flops(attention_flops(in));
-  const Tensor y = at::empty(tensors[2].sizes(), tensors[2].options());
+  const Tensor y = at::empty({in.B * in.T, in.H * in.Kv()}, tensors[2].options());
   const Tensor log_sums = at::empty({in.B * in.H, in.T}, y.options());
   call.kernels.rotary_attention({.in = in, .y = mutable_view(y), .log_sums = mutable_view(log_sums)});
   TensorList saved = tensors;
@@ -82,10 +86,10 @@ TensorList fused_attention_backward(const FusedAttention& call, const BackwardCa
   count_flops(2 * attention_flops(in));
   const Tensor grad_y = back.grads[0].contiguous();
   TensorList grads = empty_like_slices({saved[0], saved[1], saved[2]});
-  const auto gain_parts = [&] {
-    return in.q_gain.defined() ? at::zeros({in.B * in.H, in.K()}, grad_y.options()) : Tensor();
+  const auto gain_parts = [&](int64_t heads) {
+    return in.q_gain.defined() ? at::zeros({in.B * heads, in.K()}, grad_y.options()) : Tensor();
   };
-  const Tensor q_gain_parts = gain_parts(), k_gain_parts = gain_parts();
+  const Tensor q_gain_parts = gain_parts(in.H), k_gain_parts = gain_parts(in.G);
   call.kernels.rotary_attention_backward({.in = in,
                                           .y = view(saved[5]),
                                           .log_sums = view(saved[6]),
@@ -100,11 +104,16 @@ TensorList fused_attention_backward(const FusedAttention& call, const BackwardCa
 }
 
 void check_rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain,
-                            const Tensor& k_gain, const RopeTable& table, int64_t H) {
+                            const Tensor& k_gain, const RopeTable& table, int64_t H, int64_t G) {
+  if (H % G != 0) throw Error(fmt::format("[{}] {} key/value heads do not divide {} heads", kRotaryAttention, G, H));
   check_shape(q.dim() == 3 && q.size(-1) % (2 * H) == 0, kRotaryAttention, "q", "[B, T, H K] with K even", q);
-  check_shape(k.sizes() == q.sizes(), kRotaryAttention, "k", "the shape of q", k);
-  check_shape(v.dim() == 3 && v.sizes().slice(0, 2) == q.sizes().slice(0, 2) && v.size(-1) % (2 * H) == 0,
-              kRotaryAttention, "v", "[B, T, H Kv] with B and T of q and Kv even", v);
+  const auto has_rows_of_q = [&](const Tensor& x) {
+    return x.dim() == 3 && x.sizes().slice(0, 2) == q.sizes().slice(0, 2);
+  };
+  check_shape(has_rows_of_q(k) && k.size(-1) * (H / G) == q.size(-1), kRotaryAttention, "k",
+              "[B, T, G K] with B, T and K of q", k);
+  check_shape(has_rows_of_q(v) && v.size(-1) % (2 * G) == 0, kRotaryAttention, "v",
+              "[B, T, G Kv] with B and T of q and Kv even", v);
   check_shape(table.cos.size(0) == q.size(1) && 2 * table.cos.size(1) * H == q.size(2), kRotaryAttention, "table",
               "[T, K/2] with T and K of q", table.cos);
   for (const Tensor& gain : {q_gain, k_gain}) {
@@ -127,8 +136,8 @@ Tensor merge_heads(const Tensor& heads) {
 
 Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain, const Tensor& k_gain,
                         const RopeTable& table, const RotaryAttentionOptions& options) {
-  const int64_t H = options.num_heads;
-  check_rotary_attention(q, k, v, q_gain, k_gain, table, H);
+  const int64_t H = options.num_heads, G = options.kv_heads();
+  check_rotary_attention(q, k, v, q_gain, k_gain, table, H, G);
   const Kernels& kernels = kernels_for({q, k, v, q_gain, k_gain, table.cos, table.sin});
   const bool same_norm = q_gain.defined() == k_gain.defined();
   if (!same_norm || q.size(1) > kLongestSequence || kernels.rotary_attention == nullptr) {
@@ -138,6 +147,7 @@ Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
                             .B = q.size(0),
                             .T = q.size(1),
                             .H = H,
+                            .G = G,
                             .cos = table.cos.contiguous(),
                             .sin = table.sin.contiguous(),
                             .scale = static_cast<float>(options.scale),
@@ -147,7 +157,7 @@ Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
                        kRotaryAttention, tensors, [&] { return fused_attention_forward(call, tensors); },
                        [call](const BackwardCall& back) { return fused_attention_backward(call, back); })
                        .front();
-  return y.view({q.size(0), q.size(1), v.size(2)});
+  return y.view({q.size(0), q.size(1), -1});
 }
 
 }  // namespace crope::ops

@@ -14,13 +14,16 @@ struct RotaryAttentionOptions {
   std::int64_t num_heads;
   double scale;  // of the scores
   double norm_eps = 1e-6;
+  std::int64_t num_kv_heads = 0;  // heads of keys and values, a divisor of num_heads; 0: num_heads
+
+  std::int64_t kv_heads() const { return num_kv_heads > 0 ? num_kv_heads : num_heads; }
 };
 
-// y[B, T, H Kv] from q[B, T, H K], k[B, T, H K], v[B, T, H Kv], all in halves: the real parts of every head, then the
-// imaginary ones. The gains [K] may both be undefined: then queries and keys are not normalised. `table` has the phases
-// of the T positions; position t sees 0 to t. Differentiable in q, k, v and the gains; keeps q, k, v and y for the
-// gradient and makes the rest anew.
-// Throws Error if the shapes disagree.
+// y[B, T, H Kv] from q[B, T, H K], k[B, T, G K], v[B, T, G Kv], all in halves: the real parts of every head, then the
+// imaginary ones. Query head h reads the keys and values of head h / (H/G). The gains [K] may both be undefined: then
+// queries and keys are not normalised. `table` has the phases of the T positions; position t sees 0 to t.
+// Differentiable in q, k, v and the gains; keeps q, k, v and y for the gradient and makes the rest anew. Throws Error
+// if the shapes disagree.
 torch::Tensor rotary_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                const torch::Tensor& q_gain, const torch::Tensor& k_gain, const RopeTable& table,
                                const RotaryAttentionOptions& options);

@@ -94,7 +94,8 @@ RequestContext Api::request_context() const {
           .tokenizer = tokenizer(),
           .begin_token = model_.begin_token,
           .max_choices = options_.max_choices,
-          .seed = random_bits()};
+          .seed = random_bits(),
+          .chat = options_.chat ? &*options_.chat : nullptr};
 }
 
 HttpResponse Api::dispatch(const HttpRequest& request, const Route*& route) {
@@ -182,7 +183,7 @@ HttpResponse Api::tokenizer_info(const HttpRequest&) {
                         {"eos_token", name(end_token)},
                         {"bos_token", name(model_.begin_token.value_or(-1))},
                         {"pad_token", name(end_token)},
-                        {"chat_template", infer::kJinjaChatTemplate}});
+                        {"chat_template", options_.chat ? Json(options_.chat->jinja()) : Json()}});
 }
 
 HttpResponse Api::tokenize(const HttpRequest& request) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "crope/infer/chat_template.h"
 #include "crope/model/language_model.h"
 #include "crope/serve/api_key.h"
 #include "crope/serve/completion_run.h"
@@ -22,8 +23,9 @@ struct ApiOptions {
   std::string name = "crope";  // of the model, in answers
   std::optional<ApiKey> key;   // without one everybody is served
   InferenceOptions inference = {};
-  std::chrono::milliseconds request_time{600'000};  // from a request for completions to its last token
-  std::int64_t max_choices = 256;                   // of one request
+  std::chrono::milliseconds request_time{600'000};                  // from a request for completions to its last token
+  std::int64_t max_choices = 256;                                   // of one request
+  std::optional<infer::ChatTemplate> chat = infer::ChatTemplate();  // without one chat completions are refused
 };
 
 // Called by any number of threads at once.

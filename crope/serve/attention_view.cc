@@ -61,11 +61,11 @@ std::vector<std::int32_t> ids_of(const Json& body, const model::ModelConfig& con
   return encoded;
 }
 
-// What model::forward makes of the queries or keys of one head before it compares them: x[T, H K] to [T, K].
-Tensor normalised_head(const Tensor& x, const Tensor& gain, const model::Attention& attention, std::int64_t head) {
-  const Tensor one = model::split_heads(x, attention.num_heads).select(1, head).squeeze(0).contiguous();
+// What model::forward makes of the queries or keys x[1, T, heads K] of one head before it compares them: [T, K].
+Tensor normalised_head(const Tensor& x, std::int64_t heads, std::int64_t head, const Tensor& gain, double norm_eps) {
+  const Tensor one = model::split_heads(x, heads).select(1, head).squeeze(0).contiguous();
   const Tensor full_gain = model::expand_gain(gain, one.size(-1));
-  return gain.defined() ? ops::rms_norm(one, full_gain, attention.norm_eps) : one;
+  return gain.defined() ? ops::rms_norm(one, full_gain, norm_eps) : one;
 }
 
 // The imaginary part of q~^dagger k~; the real part is q k^T. q, k: [T, K] in halves.
@@ -115,8 +115,9 @@ AttentionView attention_view(const model::Transformer& model, const AttentionReq
   const model::LayerInput input = model::layer_input(model, ids.unsqueeze(0), request.layer);
   const model::Attention& attention = input.block.attention;
   const std::vector<Tensor> projected = ops::project_all(input.x, std::span(attention.qkv).first<2>());
-  const Tensor q = normalised_head(projected[0], attention.q_norm, attention, request.head);
-  const Tensor k = normalised_head(projected[1], attention.k_norm, attention, request.head);
+  const std::int64_t H = attention.num_heads, G = attention.num_kv_heads;
+  const Tensor q = normalised_head(projected[0], H, request.head, attention.q_norm, attention.norm_eps);
+  const Tensor k = normalised_head(projected[1], G, request.head / (H / G), attention.k_norm, attention.norm_eps);
   const Tensor rotated_q = ops::rope(q, input.positions), rotated_k = ops::rope(k, input.positions);
 
   const double scale = model::attention_scale(q.size(-1));

@@ -43,7 +43,10 @@ CompletionRun::CompletionRun(InferenceThread& inference, const CompletionRequest
       }
       infer::SequenceRequest sequence{.prompt = prompt.ids, .max_tokens = max_tokens, .sampling = request_.sampling};
       sequence.sampling.seed += static_cast<std::uint64_t>(i);
-      if (!request_.ignore_eos) sequence.end_tokens.assign(end_tokens.begin(), end_tokens.end());
+      if (!request_.ignore_eos) {
+        sequence.end_tokens.assign(end_tokens.begin(), end_tokens.end());
+        sequence.end_tokens.insert(sequence.end_tokens.end(), request_.end_tokens.begin(), request_.end_tokens.end());
+      }
       sequence.top_log_probabilities = request_.logprobs;
       sequence.scores_prompt = scores_prompt(request_) && prompt.ids.size() > 1;
       sequences.push_back(std::move(sequence));

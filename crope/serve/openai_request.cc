@@ -246,6 +246,21 @@ CompletionRequest completion_request(const Json& body, const RequestContext& con
   return request;
 }
 
+namespace {
+
+Prompt chat_prompt(const Json& messages, const RequestContext& context) {
+  const text::Tokenizer& tokenizer = require_tokenizer(context, "messages");
+  if (context.chat == nullptr) {
+    throw ApiError(400, "this model's chat template is of no known family, and the server was given no other",
+                   "messages");
+  }
+  const std::vector<infer::Message> conversation = messages_from_json(messages);
+  return {.ids = context.chat->encode(conversation, tokenizer, context.begin_token),
+          .text = context.chat->text(conversation)};
+}
+
+}  // namespace
+
 CompletionRequest chat_request(const Json& body, const RequestContext& context) {
   CompletionRequest request;
   request.is_chat = true;
@@ -260,16 +275,16 @@ CompletionRequest chat_request(const Json& body, const RequestContext& context) 
   }
   const Json* messages = find_field(body, "messages");
   if (messages == nullptr) refuse("messages", "a list of at least one message");
-  Prompt prompt{.ids = {}, .text = infer::chat_text(messages_from_json(*messages))};
-  prompt.ids = require_tokenizer(context, "messages").encode(prompt.text);
-  request.prompts.push_back(std::move(prompt));
-  request.stop.emplace_back(infer::kChatStop);
+  request.prompts.push_back(chat_prompt(*messages, context));
+  for (std::string& stop : context.chat->stops()) request.stop.push_back(std::move(stop));
+  request.end_tokens = context.chat->end_tokens(*context.tokenizer);
   check_sizes(request, context);
   return request;
 }
 
 std::vector<std::int32_t> tokenize_request(const Json& body, const RequestContext& context) {
   const text::Tokenizer& tokenizer = require_tokenizer(context, "prompt");
+  if (const Json* messages = find_field(body, "messages")) return chat_prompt(*messages, context).ids;
   const Json* prompt = find_field(body, "prompt");
   if (prompt == nullptr || !prompt->is_string()) refuse("prompt", "a text", prompt);
   flag_field(body, "add_special_tokens", false);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "crope/base/json.h"
+#include "crope/infer/chat_template.h"
 #include "crope/infer/sampler.h"
 #include "crope/text/tokenizer.h"
 
@@ -21,6 +22,7 @@ struct RequestContext {
   std::optional<std::int32_t> begin_token;     // what an empty prompt is
   std::int64_t max_choices = 256;              // prompts times n
   std::uint64_t seed = 0;                      // of a request that has none
+  const infer::ChatTemplate* chat = nullptr;   // null: the model's template is of no known family
 };
 
 struct Prompt {
@@ -34,6 +36,7 @@ struct CompletionRequest {
   std::int64_t max_tokens = 16;
   infer::SamplingOptions sampling = {.temperature = 1};
   std::vector<std::string> stop;
+  std::vector<std::int32_t> end_tokens;  // besides the model's
   std::int64_t logprobs = -1;  // how many of the most likely tokens are reported beside each; below 0: nothing is
   bool echo = false;
   bool ignore_eos = false;
@@ -61,10 +64,11 @@ inline constexpr NumberRange kRepetitionPenalties{1e-3, 1e3};
 // Throws ApiError with status 400, naming the field.
 CompletionRequest completion_request(const Json& body, const RequestContext& context);
 
-// The body of /v1/chat/completions: one prompt by chat_template, in which special tokens are ordinary text.
+// The body of /v1/chat/completions: one prompt by the chat template. Special tokens in messages are ordinary text.
 CompletionRequest chat_request(const Json& body, const RequestContext& context);
 
-// The body of /tokenize, {"prompt": text, "add_special_tokens": ignored}: its ids, with special tokens.
+// The body of /tokenize, {"prompt": text, "add_special_tokens": ignored} or {"messages": a conversation}: its ids, with
+// special tokens.
 std::vector<std::int32_t> tokenize_request(const Json& body, const RequestContext& context);
 
 // The body of /detokenize, {"tokens": ids}. All are tokens of the tokenizer.

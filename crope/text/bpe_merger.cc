@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <iterator>
 #include <queue>
 
 namespace crope::text {
@@ -11,10 +12,14 @@ namespace {
 // Up to this many bytes a scan over all neighbours is faster than a heap.
 constexpr std::size_t kShortWord = 64;
 
+// Takes the place of a byte that has no token: it merges with nothing.
+constexpr std::int32_t kNoByte = -2;
+
 }  // namespace
 
 BpeMerger::BpeMerger(const Vocabulary& vocabulary) {
   const auto& tokens = vocabulary.tokens;
+  byte_ids_.fill(kNoByte);
   for (std::size_t id = 0; id < tokens.size(); ++id) {
     if (tokens[id].size() == 1) byte_ids_[static_cast<std::uint8_t>(tokens[id][0])] = static_cast<std::int32_t>(id);
   }
@@ -77,7 +82,7 @@ void BpeMerger::append_short_word(std::string_view word, std::vector<std::int32_
     if (best > 0) ranks[best - 1] = rank_of(parts[best - 1], parts[best]);
     if (best + 1 < count) ranks[best] = rank_of(parts[best], parts[best + 1]);
   }
-  ids.insert(ids.end(), parts.begin(), parts.begin() + count);
+  std::copy_if(parts.begin(), parts.begin() + count, std::back_inserter(ids), [](auto id) { return id != kNoByte; });
 }
 
 void BpeMerger::append_long_word(std::string_view word, std::vector<std::int32_t>& ids) const {
@@ -117,7 +122,9 @@ void BpeMerger::append_long_word(std::string_view word, std::vector<std::int32_t
     }
     if (previous[left] >= 0) offer(previous[left]);
   }
-  for (std::int64_t i = 0; i < length; i = next[i]) ids.push_back(parts[i]);
+  for (std::int64_t i = 0; i < length; i = next[i]) {
+    if (parts[i] != kNoByte) ids.push_back(parts[i]);
+  }
 }
 
 }  // namespace crope::text

@@ -17,7 +17,7 @@ class BpeMerger {
   explicit BpeMerger(const Vocabulary& vocabulary);
 
   // Appends the tokens of `word`: of all neighbours that merge, those of the lowest rank go first, and of equal ranks
-  // the leftmost. Takes O(n log n) time for a word of n bytes, however long.
+  // the leftmost. Bytes without a token are omitted. Takes O(n log n) time for a word of n bytes, however long.
   void append_word(std::string_view word, std::vector<std::int32_t>& ids) const;
 
  private:
@@ -35,10 +35,10 @@ class BpeMerger {
   void append_short_word(std::string_view word, std::vector<std::int32_t>& ids) const;
   void append_long_word(std::string_view word, std::vector<std::int32_t>& ids) const;
 
-  std::array<std::int32_t, 256> byte_ids_{};
-  std::vector<std::uint32_t> byte_ranks_;  // of two bytes, [256 * left + right]: where every word begins
-  std::vector<std::int32_t> results_;      // by rank
-  std::vector<Slot> slots_;                // open addressing, at most half full
+  std::array<std::int32_t, 256> byte_ids_{};  // negative where a byte has no token
+  std::vector<std::uint32_t> byte_ranks_;     // of two bytes, [256 * left + right]: where every word begins
+  std::vector<std::int32_t> results_;         // by rank
+  std::vector<Slot> slots_;                   // open addressing, at most half full
   int shift_ = 0;
 };
 

@@ -8,13 +8,29 @@
 
 namespace crope::text {
 
-std::string gpt2_pattern() {
+namespace {
+
+// The inside of a class of white space.
+std::string space_class() {
   std::string space;
   for (const auto& [first, last] : kSpaceRanges) {
     space += fmt::format("\\x{{{:X}}}-\\x{{{:X}}}", static_cast<unsigned>(first), static_cast<unsigned>(last));
   }
+  return space;
+}
+
+}  // namespace
+
+std::string gpt2_pattern() {
   return fmt::format(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{{L}}+| ?\p{{N}}+| ?[^{0}\p{{L}}\p{{N}}]+|[{0}]+(?![^{0}])|[{0}]+)",
-                     space);
+                     space_class());
+}
+
+std::string cl100k_pattern(int most_digits) {
+  // Letters of contractions are spelled in both cases: without regard to case PCRE2 also lets U+017F be an s.
+  return fmt::format(R"('[sStTmMdD]|'[rR][eE]|'[vV][eE]|'[lL][lL]|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,{1}}}|)"
+                     R"( ?[^{0}\p{{L}}\p{{N}}]+[\r\n]*|[{0}]*[\r\n]+|[{0}]+(?![^{0}])|[{0}]+)",
+                     space_class(), most_digits);
 }
 
 Pcre2Pattern::Pcre2Pattern(std::string_view pattern) {

@@ -1,4 +1,4 @@
-// A compiled PCRE2 pattern over UTF-8, and GPT-2's pattern.
+// A compiled PCRE2 pattern over UTF-8, and the patterns that split words.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,10 @@ inline constexpr std::pair<char32_t, char32_t> kSpaceRanges[] = {
 
 // 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ with the classes of white space spelled.
 std::string gpt2_pattern();
+
+// The pattern of Llama 3 (digits by threes) and Qwen 2 (one by one), likewise:
+// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+std::string cl100k_pattern(int most_digits);
 
 // Thread-safe: a match keeps its state on the stack of the call.
 class Pcre2Pattern {

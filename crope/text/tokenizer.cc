@@ -13,7 +13,9 @@
 
 #include "crope/base/error.h"
 #include "crope/text/bpe_merger.h"
+#include "crope/text/compose.h"
 #include "crope/text/pretokenizer.h"
+#include "crope/text/sentence_piece.h"
 #include "crope/text/tokenizer_json.h"
 #include "crope/text/word_cache.h"
 
@@ -50,6 +52,7 @@ void for_each_index(std::size_t count, int threads, const Work& work) {
 
 struct Tokenizer::State {
   explicit State(Vocabulary given) : vocabulary(std::move(given)), merger(vocabulary) {
+    if (vocabulary.pieces) pieces.emplace(vocabulary);
     for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
       ids_by_bytes.emplace(vocabulary.tokens[id], static_cast<std::int32_t>(id));
     }
@@ -68,18 +71,21 @@ struct Tokenizer::State {
   }
 
   void encode_append(std::string_view text, std::vector<std::int32_t>& ids) const {
+    if (pieces) return pieces->append_text(text, ids);
+    std::string composed;
+    if (vocabulary.compose) text = composed = compose(text);
     std::shared_ptr<WordCache> known = current_cache();
     const char* const text_end = text.data() + text.size();
     std::vector<std::int32_t> fresh;
     for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = word_end(text, begin);
+      const std::size_t end = word_end(text, begin, vocabulary.split);
       const WordKey key = WordKey::of(text.substr(begin, end - begin), text_end);
       begin = end;
       std::span<const std::int32_t> tokens = known->find(key);
       if (tokens.empty()) {
         fresh.clear();
-        merger.append_word(key.word, fresh);
-        if (!known->insert(key, fresh)) known = current_cache(known);
+        merge_word(key.word, fresh);
+        if (!fresh.empty() && !known->insert(key, fresh)) known = current_cache(known);
         tokens = fresh;
       }
       if (tokens.size() == 1) {
@@ -88,6 +94,13 @@ struct Tokenizer::State {
         ids.insert(ids.end(), tokens.begin(), tokens.end());
       }
     }
+  }
+
+  void merge_word(std::string_view word, std::vector<std::int32_t>& ids) const {
+    if (vocabulary.whole_words_first) {
+      if (const auto whole = ids_by_bytes.find(word); whole != ids_by_bytes.end()) return ids.push_back(whole->second);
+    }
+    merger.append_word(word, ids);
   }
 
   // The longest special token that starts at `place`, or null.
@@ -121,6 +134,7 @@ struct Tokenizer::State {
 
   const Vocabulary vocabulary;
   const BpeMerger merger;
+  std::optional<SentencePieceMerger> pieces;
   std::unordered_map<std::string_view, std::int32_t> ids_by_bytes;
   std::vector<const SpecialToken*> specials;  // sorted by their bytes
   std::optional<std::int32_t> end_of_text;
@@ -150,8 +164,8 @@ void Tokenizer::encode_append(std::string_view text, std::vector<std::int32_t>& 
   state_->encode_append(text, ids);
 }
 
-std::vector<std::int32_t> Tokenizer::encode_with_special(std::string_view text) const {
-  std::vector<std::int32_t> ids;
+std::vector<MarkedText> Tokenizer::split_special(std::string_view text) const {
+  std::vector<MarkedText> parts;
   std::size_t begin = 0;
   for (std::size_t place = 0; place < text.size();) {
     const SpecialToken* special = state_->special_at(text, place);
@@ -159,11 +173,23 @@ std::vector<std::int32_t> Tokenizer::encode_with_special(std::string_view text) 
       ++place;
       continue;
     }
-    state_->encode_append(text.substr(begin, place - begin), ids);
-    ids.push_back(special->id);
+    if (place > begin) parts.push_back({text.substr(begin, place - begin), std::nullopt});
+    parts.push_back({text.substr(place, special->content.size()), special->id});
     begin = place += special->content.size();
   }
-  state_->encode_append(text.substr(begin), ids);
+  if (begin < text.size()) parts.push_back({text.substr(begin), std::nullopt});
+  return parts;
+}
+
+std::vector<std::int32_t> Tokenizer::encode_with_special(std::string_view text) const {
+  std::vector<std::int32_t> ids;
+  for (const MarkedText& part : split_special(text)) {
+    if (part.special) {
+      ids.push_back(*part.special);
+    } else {
+      state_->encode_append(part.text, ids);
+    }
+  }
   return ids;
 }
 
@@ -176,6 +202,7 @@ std::vector<std::vector<std::int32_t>> Tokenizer::encode_batch(std::span<const s
 
 std::vector<std::int32_t> Tokenizer::encode_parallel(std::string_view text, int threads) const {
   const std::size_t shares = static_cast<std::size_t>(std::max(threads, 1)) * 4;
+  if (state_->pieces) return encode(text);  // a token may lie anywhere across a cut
   const std::size_t length = std::max(kShortestPiece, text.size() / shares);
   std::vector<std::string_view> pieces;
   while (!text.empty()) {
@@ -193,6 +220,8 @@ std::vector<std::int32_t> Tokenizer::encode_parallel(std::string_view text, int 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (const std::int32_t id : ids) text += state_->token_bytes(id);
+  const auto& pieces = state_->vocabulary.pieces;
+  if (pieces && pieces->add_space_prefix && text.starts_with(' ')) text.erase(0, 1);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Byte-level BPE as GPT-2 has it: text to token ids and back, for any bytes.
+// Text to token ids and back, for any bytes: byte-level BPE and SentencePiece's BPE.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,21 @@ namespace crope::text {
 // A tokenizer in Hugging Face's format, beside a model or its training data.
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
 
+// A stretch of a text: a special token, or text between two of them.
+struct MarkedText {
+  std::string_view text;
+  std::optional<std::int32_t> special;
+};
+
 // Immutable. Every function may be called by several threads at once. Copies are cheap and share what they have
 // learned about words.
 //
-// decode(encode(x)) == x for all x. Bytes that are not valid UTF-8 become one token each, and the text between them is
-// encoded as if it stood alone (docs/tokenizer.md).
+// decode(encode(x)) == x for all x whose bytes have tokens. Bytes that are not valid UTF-8 become one token each, and
+// the text between them is encoded as if it stood alone (docs/tokenizer.md).
 class Tokenizer {
  public:
   // A tokenizer.json, or a folder that holds one. Throws Error naming the file and the field if it is damaged, or of
-  // another family than byte-level BPE with GPT-2's way to split words.
+  // another family (tokenizer_json.h).
   static Tokenizer load(const std::filesystem::path& dir_or_file);
 
   // Throws Error if the vocabulary does not pass its own check.
@@ -38,13 +44,17 @@ class Tokenizer {
   // Special tokens in the text become their ids; of several that start at one place the longest is taken.
   std::vector<std::int32_t> encode_with_special(std::string_view text) const;
 
+  // The text cut at its special tokens, as encode_with_special() does.
+  std::vector<MarkedText> split_special(std::string_view text) const;
+
   // encode() of each text, by `threads` threads. The result does not depend on their number.
   std::vector<std::vector<std::int32_t>> encode_batch(std::span<const std::string_view> texts, int threads) const;
 
   // encode() of one long text, by `threads` threads.
   std::vector<std::int32_t> encode_parallel(std::string_view text, int threads) const;
 
-  // The bytes of the tokens, also when they are not UTF-8. Throws Error on an id outside the vocabulary.
+  // The bytes of the tokens, also when they are not UTF-8; without the space that encode() puts before a text of
+  // SentencePiece's. Throws Error on an id outside the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
 
   // Lives as long as the tokenizer or a copy of it. Throws Error on an id outside the vocabulary.

@@ -11,8 +11,10 @@
 #include "crope/base/file.h"
 #include "crope/base/json_fields.h"
 #include "crope/text/byte_alphabet.h"
+#include "crope/text/spelled_pieces.h"
 #include "crope/text/spelled_vocabulary.h"
 #include "crope/text/tokenizer.h"
+#include "crope/text/tokenizer_family.h"
 
 namespace crope::text {
 namespace {
@@ -29,7 +31,7 @@ const Json& member(const Json& object, const std::string& name) {
 [[noreturn]] void refuse(const std::string& origin, const std::string& field, const Json& value,
                          const std::string& expected) {
   throw Error(fmt::format("{}: {}: {}", origin, field, expected_found(expected, value.is_null() ? nullptr : &value)),
-              "only byte-level BPE with GPT-2's pattern is supported");
+              "the file is damaged, or of another kind of tokenizer");
 }
 
 // Fields that may be absent and otherwise must say what this family does.
@@ -41,30 +43,6 @@ void check_setting(const std::string& origin, const Json& object, const std::str
     if (value == each) return;
   }
   refuse(origin, place + "." + name, value, allowed.front().dump() + " or nothing");
-}
-
-void check_byte_level(const std::string& origin, const Json& root, const std::string& place, bool may_be_absent) {
-  const Json& part = member(root, place);
-  if (part.is_null() && may_be_absent) return;
-  if (!part.is_object()) refuse(origin, place, part, "an object of type ByteLevel");
-  if (member(part, "type") != "ByteLevel") refuse(origin, place + ".type", member(part, "type"), "\"ByteLevel\"");
-}
-
-void check_family(const std::string& origin, const Json& root) {
-  const Json& model = member(root, "model");
-  if (!model.is_object()) refuse(origin, "model", model, "an object");
-  if (member(model, "type") != "BPE") refuse(origin, "model.type", member(model, "type"), "\"BPE\"");
-  check_setting(origin, model, "model", "dropout", {0.0});
-  check_setting(origin, model, "model", "continuing_subword_prefix", {""});
-  check_setting(origin, model, "model", "end_of_word_suffix", {""});
-  check_setting(origin, model, "model", "byte_fallback", {false});
-  check_setting(origin, model, "model", "ignore_merges", {false});
-  if (!member(root, "normalizer").is_null()) refuse(origin, "normalizer", member(root, "normalizer"), "null");
-  check_byte_level(origin, root, "pre_tokenizer", /*may_be_absent=*/false);
-  check_setting(origin, member(root, "pre_tokenizer"), "pre_tokenizer", "add_prefix_space", {false});
-  check_setting(origin, member(root, "pre_tokenizer"), "pre_tokenizer", "use_regex", {true});
-  check_byte_level(origin, root, "post_processor", /*may_be_absent=*/true);
-  check_byte_level(origin, root, "decoder", /*may_be_absent=*/false);
 }
 
 std::vector<SpecialToken> read_added_tokens(const std::string& origin, const Json& list) {
@@ -99,6 +77,10 @@ std::vector<std::pair<std::string, std::string>> read_merges(const std::string& 
   return merges;
 }
 
+std::string spell_token(const Vocabulary& vocabulary, std::size_t id) {
+  return vocabulary.pieces ? spell_piece(vocabulary, id) : spell_bytes(vocabulary.tokens[id]);
+}
+
 Json tokenizer_json(const Vocabulary& vocabulary) {
   Json added = Json::array();
   std::unordered_map<std::int32_t, const std::string*> special;
@@ -116,41 +98,34 @@ Json tokenizer_json(const Vocabulary& vocabulary) {
   Json::object_t tokens;
   for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const auto place = special.find(static_cast<std::int32_t>(id));
-    tokens.push_back({place == special.end() ? spell_bytes(vocabulary.tokens[id]) : *place->second, id});
+    tokens.push_back({place == special.end() ? spell_token(vocabulary, id) : *place->second, id});
   }
   Json merges = Json::array();
-  for (const Merge& merge : vocabulary.merges) {
-    merges.push_back(spell_bytes(vocabulary.tokens[merge.left]) + " " + spell_bytes(vocabulary.tokens[merge.right]));
+  if (vocabulary.pieces) {
+    for (const auto& [left, right] : piece_merges(vocabulary)) merges.push_back(left + " " + right);
+  } else {
+    for (const Merge& merge : vocabulary.merges) {
+      merges.push_back(spell_bytes(vocabulary.tokens[merge.left]) + " " + spell_bytes(vocabulary.tokens[merge.right]));
+    }
   }
-  const auto byte_level = [](bool add_prefix_space, bool trim_offsets) {
-    return Json{{"type", "ByteLevel"},
-                {"add_prefix_space", add_prefix_space},
-                {"trim_offsets", trim_offsets},
-                {"use_regex", true}};
-  };
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens", std::move(added)},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", byte_level(/*add_prefix_space=*/false, /*trim_offsets=*/true)},
-          {"post_processor", byte_level(/*add_prefix_space=*/true, /*trim_offsets=*/false)},
-          {"decoder", byte_level(/*add_prefix_space=*/true, /*trim_offsets=*/true)},
-          {"model",
-           {{"type", "BPE"},
-            {"dropout", nullptr},
-            {"unk_token", nullptr},
-            {"continuing_subword_prefix", ""},
-            {"end_of_word_suffix", ""},
-            {"fuse_unk", false},
-            {"byte_fallback", false},
-            {"ignore_merges", false},
-            {"vocab", Json(std::move(tokens))},
-            {"merges", std::move(merges)}}}};
+  Json json = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", std::move(added)}};
+  json.update(tokenizer_family_json(vocabulary));
+  json["model"] = {{"type", "BPE"},
+                   {"dropout", nullptr},
+                   {"unk_token", nullptr},
+                   {"continuing_subword_prefix", ""},
+                   {"end_of_word_suffix", ""},
+                   {"fuse_unk", false},
+                   {"byte_fallback", vocabulary.pieces.has_value()},
+                   {"ignore_merges", vocabulary.whole_words_first},
+                   {"vocab", Json(std::move(tokens))},
+                   {"merges", std::move(merges)}};
+  return json;
 }
 
 Json tokenizer_config_json(const Vocabulary& vocabulary, const TokenizerFileOptions& options) {
-  Json config = {{"tokenizer_class", "GPT2TokenizerFast"},
+  const bool is_gpt2 = !vocabulary.pieces && vocabulary.split == WordSplit::gpt2;
+  Json config = {{"tokenizer_class", is_gpt2 ? "GPT2TokenizerFast" : "PreTrainedTokenizerFast"},
                  {"add_bos_token", false},
                  {"add_prefix_space", false},
                  {"clean_up_tokenization_spaces", false},
@@ -172,13 +147,19 @@ Vocabulary read_tokenizer_json(const fs::path& dir_or_file) {
   }
   SpelledVocabulary spelled{.origin = file.string(), .tokens = {}, .special_tokens = {}, .merges = {}};
   const Json root = parse_with_vocabulary(file, {"model", "vocab"}, spelled.tokens);
-  check_family(spelled.origin, root);
+  if (!root.is_object()) refuse(spelled.origin, "the whole", root, "an object");
+  const TokenizerFamily family = read_tokenizer_family(root, spelled.origin);
   if (!member(root["model"], "vocab").is_object()) {
     refuse(spelled.origin, "model.vocab", member(root["model"], "vocab"), "an object of tokens and ids");
   }
   spelled.special_tokens = read_added_tokens(spelled.origin, member(root, "added_tokens"));
   spelled.merges = read_merges(spelled.origin, member(root["model"], "merges"));
-  return unspell(spelled);
+  if (family.sentence_pieces) return unspell_pieces(spelled, family.add_space_prefix);
+  Vocabulary vocabulary = unspell(spelled);
+  vocabulary.split = family.split;
+  vocabulary.whole_words_first = family.whole_words_first;
+  vocabulary.compose = family.compose;
+  return vocabulary;
 }
 
 void write_tokenizer_files(const fs::path& dir, const Vocabulary& vocabulary, const TokenizerFileOptions& options) {

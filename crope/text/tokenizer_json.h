@@ -1,4 +1,4 @@
-// Hugging Face's tokenizer.json, for the family of byte-level BPE tokenizers.
+// Hugging Face's tokenizer.json, for the families of tokenizers that Tokenizer has (tokenizer_family.h).
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,7 @@
 namespace crope::text {
 
 // A tokenizer.json, or a folder that holds one. Throws Error naming the file and the field when it is damaged, or
-// when the field says something else than this family does: model BPE without dropout, affixes or byte fallback, no
-// normalizer, pre-tokenizer, post-processor and decoder ByteLevel with GPT-2's pattern and no added space.
+// when the field says something else than one of the families does.
 // Truncation and padding are the business of whoever makes batches and are not read.
 Vocabulary read_tokenizer_json(const std::filesystem::path& dir_or_file);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -59,11 +61,31 @@ void check_tokens(const Vocabulary& vocabulary, std::string_view origin) {
     }
     if (tokens[id].size() == 1) has_byte[static_cast<std::uint8_t>(tokens[id][0])] = true;
   }
-  for (int byte = 0; byte < 256; ++byte) {
+  for (int byte = ' '; byte <= '~'; ++byte) {
     if (has_byte[byte]) continue;
     throw Error(fmt::format("{}: no token for the byte 0x{:02X} ('{}')", origin, byte,
                             spell_bytes(std::string(1, static_cast<char>(byte)))),
-                "a byte-level vocabulary holds all 256 bytes");
+                "a byte-level vocabulary holds all printable bytes of ASCII");
+  }
+}
+
+void check_pieces(const Vocabulary& vocabulary, std::string_view origin) {
+  const SentencePieces& pieces = *vocabulary.pieces;
+  const auto& tokens = vocabulary.tokens;
+  if (tokens.size() > kMostTokens) throw Error(fmt::format("{}: {} tokens are too many", origin, tokens.size()));
+  if (pieces.scores.size() != tokens.size()) {
+    throw Error(fmt::format("{}: {} tokens have {} scores", origin, tokens.size(), pieces.scores.size()));
+  }
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    if (tokens[id].empty()) throw Error(fmt::format("{}: token {} is empty", origin, id));
+    if (std::isnan(pieces.scores[id])) throw Error(fmt::format("{}: the score of token {} is NaN", origin, id));
+  }
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const std::int64_t id = byte < pieces.byte_tokens.size() ? pieces.byte_tokens[byte] : -1;
+    const bool exists = id >= 0 && static_cast<std::size_t>(id) < tokens.size();
+    if (exists && tokens[static_cast<std::size_t>(id)] == std::string(1, static_cast<char>(byte))) continue;
+    throw Error(fmt::format("{}: no token <0x{:02X}> for the byte", origin, byte),
+                "a SentencePiece vocabulary needs its 256 byte tokens (trained with byte_fallback)");
   }
 }
 
@@ -110,6 +132,7 @@ void check_special_tokens(const Vocabulary& vocabulary, std::string_view origin)
 
 void Vocabulary::check(std::string_view origin) const {
   check_special_tokens(*this, origin);
+  if (pieces) return check_pieces(*this, origin);
   check_tokens(*this, origin);
   check_merges(*this, origin);
 }
@@ -127,6 +150,14 @@ std::string Vocabulary::fingerprint() const {
   for (const SpecialToken& special : special_tokens) {
     hash.add(special.content);
     hash.add(static_cast<std::uint64_t>(special.id));
+  }
+  if (split != WordSplit::gpt2 || whole_words_first || compose) {
+    hash.add(static_cast<std::uint64_t>(split));
+    hash.add(static_cast<std::uint64_t>(whole_words_first) + 2 * static_cast<std::uint64_t>(compose));
+  }
+  if (pieces) {
+    for (const float score : pieces->scores) hash.add(std::bit_cast<std::uint32_t>(score));
+    hash.add(static_cast<std::uint64_t>(pieces->add_space_prefix));
   }
   return fmt::format("{:016x}", hash.value());
 }

@@ -103,6 +103,17 @@ TEST(Gguf, RoundTripOfEveryType) {
   EXPECT_THROW(file.value<std::uint32_t>("string"), Error);
   EXPECT_THROW(file.value<std::uint32_t>("absent"), Error);
   EXPECT_EQ(file.find_value("absent"), nullptr);
+  EXPECT_EQ(file.integer("u8"), 200);
+  EXPECT_EQ(file.integer("i64"), -(std::int64_t{1} << 62));
+  EXPECT_THROW(file.integer("u64"), Error) << "2^63 does not fit";
+  EXPECT_THROW(file.integer("f32"), Error);
+  EXPECT_THROW(file.integer("bool"), Error);
+  EXPECT_THROW(file.integer("absent"), Error);
+  EXPECT_EQ(file.find_integer("absent"), std::nullopt);
+  EXPECT_EQ(file.number("f64"), 0.1);
+  EXPECT_EQ(file.number("i8"), -100);
+  EXPECT_THROW(file.number("string"), Error);
+  EXPECT_EQ(file.find_number("absent"), std::nullopt);
   ASSERT_EQ(file.tensors().size(), 3u);
   const GgufTensor& a = file.at("a");
   EXPECT_EQ(a.type, GgmlType::f32);
@@ -208,7 +219,7 @@ TEST(Gguf, HostileHeadsAreNamed) {
       {begin_gguf(1, 0).add_tensor(std::string(64, 't'), {8}, 0, 0).with_data(32), "a tensor name of 64 bytes"},
       {tensor({}, 0, 0), "0 dimensions"},
       {tensor({1, 1, 1, 1, 1}, 0, 0), "5 dimensions"},
-      {tensor({16}, 2, 0), "type 2 is not supported"},
+      {tensor({16}, 10, 0), "type 10 is not supported"},
       {tensor({0}, 0, 0), "a dimension of 0"},
       {tensor({-16}, 0, 0), "a dimension of -16"},
       {tensor({std::int64_t{1} << 62, 4}, 0, 0), "more than 2^63 bytes"},

@@ -12,7 +12,8 @@ using torch::Tensor;
 
 Tensor through_bytes(const Tensor& values, GgmlType type) {
   const Tensor bytes = encode_ggml(values, type).clone();
-  return decode_ggml({"t", type, values.sizes().vec(), {static_cast<std::byte*>(bytes.data_ptr()), bytes.nbytes()}});
+  return decode_ggml({"t", type, values.sizes().vec(), {static_cast<std::byte*>(bytes.data_ptr()), bytes.nbytes()}},
+                     "test");
 }
 
 TEST(GgmlBlocks, PlainTypesRoundOnce) {

@@ -14,9 +14,9 @@ using formats::GgufFile;
 using formats::GgufTensorSource;
 
 // A good file, read into what the writer takes, so that one thing can be changed.
-class GgufModel : public testing::Test {
+class GgufModelTest : public testing::Test {
  protected:
-  GgufModel() {
+  GgufModelTest() {
     Log log(nullptr);
     export_gguf(fs::path(CROPE_SOURCE_DIR) / "tests/data/goldens/rope", folder_ / "good.gguf", formats::GgmlType::f32,
                 log);
@@ -50,11 +50,11 @@ class GgufModel : public testing::Test {
   std::vector<GgufTensorSource> sources_;
 };
 
-TEST_F(GgufModel, ReadsBackWhatWasWritten) {
+TEST_F(GgufModelTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(load_error(), "");
 }
 
-TEST_F(GgufModel, OtherArchitecturesAndShapesAreNamed) {
+TEST_F(GgufModelTest, OtherArchitecturesAndShapesAreNamed) {
   const formats::GgufMetadata good = keys_;
   const std::pair<const char*, formats::GgufValue> changes[] = {
       {"general.architecture", std::string("gpt2")},      {"qwen3.block_count", std::string("2")},
@@ -69,7 +69,7 @@ TEST_F(GgufModel, OtherArchitecturesAndShapesAreNamed) {
   }
 }
 
-TEST_F(GgufModel, MissingAndLeftOverTensorsAreNamed) {
+TEST_F(GgufModelTest, MissingAndLeftOverTensorsAreNamed) {
   const GgufTensorSource last = sources_.back();
   sources_.pop_back();
   EXPECT_NE(load_error().find("there is no tensor '" + last.name), std::string::npos);

@@ -23,11 +23,11 @@ TEST(HfConfig, OursComesBack) {
   EXPECT_EQ(json["eos_token_id"], 50256);
   EXPECT_EQ(json["rope_parameters"]["rope_theta"], 5000.0);
   EXPECT_TRUE(json["rope_theta"].is_number_float());
-  const HfModel back = read_hf_config(json, "test");
-  EXPECT_EQ(back.config.d_model, 1024);
-  EXPECT_EQ(back.config.head_dim, 0);
-  EXPECT_EQ(back.config.norm_eps, 1e-6);
-  EXPECT_TRUE(back.config.tie_embeddings);
+  const model::ModelConfig back = read_hf_config(json, "test");
+  EXPECT_EQ(back.d_model, 1024);
+  EXPECT_EQ(back.head_dim, 0);
+  EXPECT_EQ(back.norm_eps, 1e-6);
+  EXPECT_TRUE(back.tie_embeddings);
 }
 
 TEST(HfConfig, HalfWidthHeadsAreTheirHeadDim) {
@@ -37,7 +37,9 @@ TEST(HfConfig, HalfWidthHeadsAreTheirHeadDim) {
   config.variant = model::Variant::half_rope_qk;
   EXPECT_EQ(hf_config_from(config, "float32", {})["head_dim"], 128);
   config.qk_norm = false;
-  EXPECT_THROW(hf_config_from(config, "float32", {}), Error);
+  EXPECT_THROW(hf_config_from(config, "float32", {}), Error) << "Llama has one width";
+  config.variant = model::Variant::rope;
+  EXPECT_EQ(hf_config_from(config, "float32", {})["model_type"], "llama");
 }
 
 TEST(HfConfig, WhatCannotBeHeldIsRefusedByName) {
@@ -50,7 +52,7 @@ TEST(HfConfig, WhatCannotBeHeldIsRefusedByName) {
       {"use_sliding_window", true},
       {"layer_types", {"full_attention", "sliding_attention"}},
       {"hidden_act", "gelu"},
-      {"rope_scaling", {{"rope_type", "yarn"}, {"factor", 4}}},
+      {"rope_scaling", {{"rope_type", "longrope"}, {"factor", 4}}},
       {"rope_parameters", {{"rope_type", "linear"}}},
       {"quantization_config", {{"bits", 4}}},
       {"partial_rotary_factor", 0.5},
@@ -67,8 +69,11 @@ TEST(HfConfig, WhatCannotBeHeldIsRefusedByName) {
     EXPECT_EQ(refusal(json).find("hf/config.json"), 0u);
   }
   Json scaled = good;
-  scaled["rope_scaling"] = {{"type", "linear"}};
-  EXPECT_NE(refusal(scaled).find("rope scaling"), std::string::npos);
+  scaled["rope_scaling"] = {{"type", "longrope"}, {"factor", 2.0}};
+  EXPECT_NE(refusal(scaled).find("rope_scaling: type: expected default, linear, dynamic, yarn or llama3, found "
+                                 "'longrope'"),
+            std::string::npos)
+      << refusal(scaled);
   EXPECT_NE(refusal(Json::array()), "");
 }
 
@@ -78,11 +83,11 @@ TEST(HfConfig, LlamaDefaults) {
                       {"num_hidden_layers", 6},   {"num_attention_heads", 6},
                       {"num_key_value_heads", 2}, {"max_position_embeddings", 256},
                       {"rms_norm_eps", 1e-5}};
-  const HfModel model = read_hf_config(llama, "test");
-  EXPECT_FALSE(model.config.qk_norm);
-  EXPECT_FALSE(model.config.tie_embeddings);
-  EXPECT_EQ(model.config.rope_theta, 10'000);
-  EXPECT_EQ(model.key_value_heads, 2);
+  const model::ModelConfig model = read_hf_config(llama, "test");
+  EXPECT_FALSE(model.qk_norm);
+  EXPECT_FALSE(model.tie_embeddings);
+  EXPECT_EQ(model.rope_theta, 10'000);
+  EXPECT_EQ(model.kv_heads(), 2);
 }
 
 }  // namespace

@@ -150,14 +150,16 @@ TEST_P(FusedKernels, BlockLinear) {
 struct AttentionCase {
   int64_t B, T, H, K, Kv;
   bool with_gains;
+  int64_t G = H;
 };
 
 TEST_P(FusedKernels, RotaryAttention) {
   const std::vector<AttentionCase> cases = {
-      {1, 1, 1, 2, 2, true},    {2, 7, 3, 6, 10, true},    {1, 96, 2, 16, 16, true}, {2, 97, 1, 32, 32, true},
-      {1, 150, 2, 8, 16, true}, {2, 33, 2, 12, 12, false}, {1, 193, 1, 6, 4, false}, {1, 530, 1, 4, 6, true}};
+      {1, 1, 1, 2, 2, true},     {2, 7, 3, 6, 10, true},       {1, 96, 2, 16, 16, true},  {2, 97, 1, 32, 32, true},
+      {1, 150, 2, 8, 16, true},  {2, 33, 2, 12, 12, false},    {1, 193, 1, 6, 4, false},  {1, 530, 1, 4, 6, true},
+      {2, 97, 6, 8, 8, true, 2}, {1, 150, 4, 6, 10, false, 1}, {3, 33, 4, 16, 8, true, 2}};
   for (const AttentionCase& c : cases) {
-    const RotaryAttentionOptions options{.num_heads = c.H, .scale = 0.37, .norm_eps = kEps};
+    const RotaryAttentionOptions options{.num_heads = c.H, .scale = 0.37, .norm_eps = kEps, .num_kv_heads = c.G};
     const auto gains = [&](const TensorList& x) {
       return c.with_gains ? std::pair(x[3], x[4]) : std::pair(Tensor(), Tensor());
     };
@@ -170,8 +172,8 @@ TEST_P(FusedKernels, RotaryAttention) {
       const auto [q_gain, k_gain] = gains(x);
       return TensorList{reference::rotary_attention(x[0], x[1], x[2], q_gain, k_gain, at::arange(c.T), 5000, options)};
     };
-    TensorList inputs = {narrow_random({c.B, c.T, c.H * c.K}), narrow_random({c.B, c.T, c.H * c.K}),
-                         narrow_random({c.B, c.T, c.H * c.Kv})};
+    TensorList inputs = {narrow_random({c.B, c.T, c.H * c.K}), narrow_random({c.B, c.T, c.G * c.K}),
+                         narrow_random({c.B, c.T, c.G * c.Kv})};
     if (c.with_gains) {
       inputs.push_back(narrow_random({c.K}));
       inputs.push_back(narrow_random({c.K}));

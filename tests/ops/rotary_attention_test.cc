@@ -14,11 +14,16 @@ constexpr double kRotaryBase = 5000;
 
 struct RotaryCase {
   int64_t B, T, H, K, Kv;
+  int64_t G = H;
+
+  RotaryAttentionOptions options() const {
+    return {.num_heads = H, .scale = 0.4, .norm_eps = 1e-6, .num_kv_heads = G == H ? 0 : G};
+  }
 };
 
 TensorList random_rotary_inputs(const RotaryCase& c) {
-  return {test::random_tensor({c.B, c.T, c.H * c.K}), test::random_tensor({c.B, c.T, c.H * c.K}),
-          test::random_tensor({c.B, c.T, c.H * c.Kv}), test::random_tensor({c.K}), test::random_tensor({c.K})};
+  return {test::random_tensor({c.B, c.T, c.H * c.K}), test::random_tensor({c.B, c.T, c.G * c.K}),
+          test::random_tensor({c.B, c.T, c.G * c.Kv}), test::random_tensor({c.K}), test::random_tensor({c.K})};
 }
 
 // inputs: q, k, v and, unless there are three of them, the gains.
@@ -26,21 +31,21 @@ test::Operation rotary_operation(const RotaryCase& c) {
   return [c](const TensorList& x) {
     const RopeTable table = rope_table(at::arange(c.T), c.K, kRotaryBase, x[0].options());
     const bool gains = x.size() == 5;
-    return TensorList{rotary_attention(x[0], x[1], x[2], gains ? x[3] : Tensor(), gains ? x[4] : Tensor(), table,
-                                       {.num_heads = c.H, .scale = 0.4, .norm_eps = 1e-6})};
+    return TensorList{
+        rotary_attention(x[0], x[1], x[2], gains ? x[3] : Tensor(), gains ? x[4] : Tensor(), table, c.options())};
   };
 }
 test::Operation rotary_twin(const RotaryCase& c) {
   return [c](const TensorList& x) {
     const bool gains = x.size() == 5;
     return TensorList{reference::rotary_attention(x[0], x[1], x[2], gains ? x[3] : Tensor(), gains ? x[4] : Tensor(),
-                                                  at::arange(c.T), kRotaryBase,
-                                                  {.num_heads = c.H, .scale = 0.4, .norm_eps = 1e-6})};
+                                                  at::arange(c.T), kRotaryBase, c.options())};
   };
 }
 
 TEST(RotaryAttention, EqualsItsTwin) {
-  for (const RotaryCase& c : {RotaryCase{2, 7, 3, 6, 10}, RotaryCase{1, 33, 2, 8, 4}, RotaryCase{2, 5, 1, 2, 2}}) {
+  for (const RotaryCase& c : {RotaryCase{2, 7, 3, 6, 10}, RotaryCase{1, 33, 2, 8, 4}, RotaryCase{2, 5, 1, 2, 2},
+                              RotaryCase{2, 7, 6, 4, 6, 2}, RotaryCase{1, 9, 4, 6, 4, 1}}) {
     TensorList inputs = random_rotary_inputs(c);
     test::check_against(rotary_operation(c), rotary_twin(c), inputs, 1e-11);
     inputs.resize(3);  // without QK-norm
@@ -52,6 +57,18 @@ TEST(RotaryAttention, GradientsByFiniteDifferences) {
   const RotaryCase c{1, 4, 2, 4, 2};
   test::check_gradients(rotary_operation(c), random_rotary_inputs(c));
   test::check_gradients(rotary_twin(c), random_rotary_inputs(c));
+  const RotaryCase grouped{1, 3, 4, 2, 4, 2};
+  test::check_gradients(rotary_operation(grouped), random_rotary_inputs(grouped));
+  test::check_gradients(rotary_twin(grouped), random_rotary_inputs(grouped));
+}
+
+// Heads that share keys and values are heads with equal ones.
+TEST(RotaryAttention, GroupsReadTheKeysAndValuesOfTheirHead) {
+  const RotaryCase grouped{2, 5, 6, 4, 6, 2}, repeated{2, 5, 6, 4, 6};
+  TensorList x = random_rotary_inputs(grouped);
+  const Tensor expected = rotary_operation(grouped)(x)[0];
+  for (const std::size_t i : {1, 2}) x[i] = merge_heads(split_heads(x[i], 2).repeat_interleave(3, 1));
+  test::expect_close(rotary_operation(repeated)(x)[0], expected, 1e-14);
 }
 
 TEST(RotaryAttention, APositionDoesNotSeeTheFuture) {
@@ -90,6 +107,12 @@ TEST(RotaryAttention, RefusesShapesThatDisagree) {
   EXPECT_THROW(rotary_attention(x, at::zeros({1, 4, 8}), x, gain, gain, table, options), Error);
   EXPECT_THROW(rotary_attention(x, x, at::zeros({1, 2, 8}), gain, gain, table, options), Error);
   EXPECT_THROW(rotary_attention(x, x, x, at::ones({8}), gain, table, options), Error);
+  const Tensor shared = at::zeros({1, 3, 4});
+  const RotaryAttentionOptions grouped{.num_heads = 2, .scale = 1, .num_kv_heads = 1};
+  EXPECT_NO_THROW(rotary_attention(x, shared, shared, gain, gain, table, grouped));
+  EXPECT_THROW(rotary_attention(x, x, shared, gain, gain, table, grouped), Error);
+  const RotaryAttentionOptions odd{.num_heads = 2, .scale = 1, .num_kv_heads = 3};
+  EXPECT_THROW(rotary_attention(x, x, x, gain, gain, table, odd), Error);
   EXPECT_THROW(rotary_attention(x, x, x, gain, gain, rope_table(at::arange(4), 4, kRotaryBase, {}), options), Error);
 }
 

@@ -264,7 +264,7 @@ TEST(Api, Chat) {
   ASSERT_EQ(status, 200) << json;
   const infer::Generation expected = generated(model, {.prompt = model.tokenizer->encode("User: hello\nAssistant:"),
                                                        .max_tokens = 12,
-                                                       .stop = {std::string(infer::kChatStop)},
+                                                       .stop = infer::ChatTemplate().stops(),
                                                        .end_tokens = {0}});
   const std::string text = expected.text.starts_with(' ') ? expected.text.substr(1) : expected.text;
   EXPECT_EQ(json["choices"][0]["message"]["content"], text);

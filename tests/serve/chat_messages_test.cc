@@ -8,7 +8,7 @@ namespace crope::serve {
 namespace {
 
 std::string text_of(const char* messages) {
-  return infer::chat_text(messages_from_json(parse_json(messages, "messages")));
+  return infer::ChatTemplate().text(messages_from_json(parse_json(messages, "messages")));
 }
 
 TEST(ChatMessages, BecomeTheTextOfTheTemplate) {

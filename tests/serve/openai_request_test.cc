@@ -15,9 +15,19 @@ const text::Tokenizer& small_tokenizer() {
   return tokenizer;
 }
 
+const infer::ChatTemplate& plain_chat() {
+  static const infer::ChatTemplate chat;
+  return chat;
+}
+
 RequestContext small_context() {
-  return {
-      .vocab_size = 270, .window = 8, .tokenizer = &small_tokenizer(), .begin_token = 0, .max_choices = 6, .seed = 77};
+  return {.vocab_size = 270,
+          .window = 8,
+          .tokenizer = &small_tokenizer(),
+          .begin_token = 0,
+          .max_choices = 6,
+          .seed = 77,
+          .chat = &plain_chat()};
 }
 
 CompletionRequest completion(const std::string& body, const RequestContext& context = small_context()) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
@@ -62,8 +63,12 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
   expect_refusal("model.type: expected \"BPE\", found \"WordPiece\"",
                  [](Json& j) { j["model"]["type"] = "WordPiece"; });
   expect_refusal("model.dropout", [](Json& j) { j["model"]["dropout"] = 0.1; });
-  expect_refusal("model.byte_fallback", [](Json& j) { j["model"]["byte_fallback"] = true; });
-  expect_refusal("model.ignore_merges", [](Json& j) { j["model"]["ignore_merges"] = true; });
+  expect_refusal("model.byte_fallback", [](Json& j) { j["model"]["byte_fallback"] = 1; });
+  expect_refusal("normalizer: expected Replace of spaces", [](Json& j) {
+    j["model"]["byte_fallback"] = true;
+    j["pre_tokenizer"] = nullptr;
+  });
+  expect_refusal("model.ignore_merges", [](Json& j) { j["model"]["ignore_merges"] = 1; });
   expect_refusal("model.end_of_word_suffix", [](Json& j) { j["model"]["end_of_word_suffix"] = "</w>"; });
   expect_refusal("model.continuing_subword_prefix", [](Json& j) { j["model"]["continuing_subword_prefix"] = "##"; });
   expect_refusal("model.vocab", [](Json& j) { j["model"].erase("vocab"); });
@@ -71,15 +76,20 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
   expect_refusal("model.merges[0]", [](Json& j) { j["model"]["merges"][0] = 7; });
   expect_refusal("merge 0 is 'x'", [](Json& j) { j["model"]["merges"][0] = "x"; });
   expect_refusal("needs the token", [](Json& j) { j["model"]["merges"].push_back("x y"); });
-  expect_refusal("normalizer", [](Json& j) { j["normalizer"] = {{"type", "NFC"}}; });
-  expect_refusal("pre_tokenizer: expected an object of type ByteLevel, found nothing",
+  expect_refusal("normalizer", [](Json& j) { j["normalizer"] = {{"type", "NFKC"}}; });
+  expect_refusal("pre_tokenizer: expected ByteLevel at the end, found nothing",
                  [](Json& j) { j["pre_tokenizer"] = nullptr; });
-  expect_refusal("pre_tokenizer.type: expected \"ByteLevel\", found \"Metaspace\"",
+  expect_refusal("pre_tokenizer: expected ByteLevel at the end",
                  [](Json& j) { j["pre_tokenizer"]["type"] = "Metaspace"; });
   expect_refusal("pre_tokenizer.add_prefix_space", [](Json& j) { j["pre_tokenizer"]["add_prefix_space"] = true; });
-  expect_refusal("pre_tokenizer.use_regex", [](Json& j) { j["pre_tokenizer"]["use_regex"] = false; });
-  expect_refusal("post_processor.type", [](Json& j) { j["post_processor"] = {{"type", "TemplateProcessing"}}; });
-  expect_refusal("decoder.type", [](Json& j) { j["decoder"]["type"] = "WordPiece"; });
+  expect_refusal("pre_tokenizer: expected ByteLevel, Digits and ByteLevel, or Split",
+                 [](Json& j) { j["pre_tokenizer"]["use_regex"] = false; });
+  expect_refusal("pre_tokenizer.pattern: expected the pattern of Llama 3 or Qwen 2", [](Json& j) {
+    const Json cut = {{"type", "Split"}, {"pattern", {{"Regex", "x+"}}}, {"behavior", "Isolated"}, {"invert", false}};
+    const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+    j["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", Json::array({cut, bytes})}};
+  });
+  expect_refusal("decoder: expected ByteLevel", [](Json& j) { j["decoder"]["type"] = "WordPiece"; });
   expect_refusal("added_tokens: expected an array, found 3", [](Json& j) { j["added_tokens"] = 3; });
   expect_refusal("added_tokens[0]: expected an object, found 3", [](Json& j) { j["added_tokens"][0] = 3; });
   expect_refusal("added_tokens[0].lstrip", [](Json& j) { j["added_tokens"][0]["lstrip"] = true; });
@@ -90,11 +100,31 @@ TEST(TokenizerJson, RefusesOtherFamiliesNamingTheField) {
   expect_refusal("ids must run", [](Json& j) { j["model"]["vocab"]["a"] = 4000000000; });
   expect_refusal("no whole number", [](Json& j) { j["model"]["vocab"]["a"] = "3"; });
   expect_refusal("no token for the byte", [](Json& j) {
-    const Json id = j["model"]["vocab"]["Ā"];
-    j["model"]["vocab"].erase("Ā");
+    const Json id = j["model"]["vocab"]["~"];
+    j["model"]["vocab"].erase("~");
     j["model"]["vocab"]["zzz"] = id;
   });
   expect_refusal("expected an object", [](Json& j) { j = Json::array(); });
+}
+
+TEST(TokenizerJson, EveryFamilyReadsWhatItWrote) {
+  const test::TemporaryFolder folder;
+  std::set<std::string> fingerprints;
+  for (const WordSplit split : {WordSplit::gpt2, WordSplit::smollm, WordSplit::llama3, WordSplit::qwen2}) {
+    for (const bool flag : {false, true}) {
+      Vocabulary vocabulary = small_vocabulary();
+      vocabulary.split = split;
+      vocabulary.whole_words_first = vocabulary.compose = flag;
+      write_tokenizer_files(folder.path(), vocabulary);
+      const Vocabulary back = read_tokenizer_json(folder.path());
+      EXPECT_EQ(back.split, split);
+      EXPECT_EQ(back.whole_words_first, flag);
+      EXPECT_EQ(back.compose, flag);
+      EXPECT_EQ(back.fingerprint(), vocabulary.fingerprint());
+      fingerprints.insert(back.fingerprint());
+    }
+  }
+  EXPECT_EQ(fingerprints.size(), 8u);
 }
 
 TEST(TokenizerJson, RefusesAFileCutOffAnywhere) {

@@ -175,11 +175,11 @@ void cached_attention(const CachedAttention& call) {
   const std::int64_t H = call.H, K = call.queries.columns / H, Kv = call.out.columns / H;
   parallel_items(static_cast<std::int64_t>(call.tiles.size()) * H, [&](std::int64_t item, std::int64_t worker) {
     const QueryTile& tile = call.tiles[static_cast<std::size_t>(item / H)];
-    const std::int64_t h = item % H;
+    const std::int64_t h = item % H, g = h / (H / call.G);
     thread_local std::vector<KeyValuePart> parts;  // kept: there is an item for every head of every layer
     parts.clear();
     for (const auto& [keys, values, room] : tile.parts)
-      parts.push_back({keys.row(h * room), values.row(h * room), keys.rows});
+      parts.push_back({keys.row(g * room), values.row(g * room), keys.rows});
     attend({.queries = call.queries.row(tile.row) + h * K,
             .query_stride = call.queries.stride,
             .rows = tile.count,

@@ -147,13 +147,14 @@ void head_to_halves(std::int64_t T, std::int64_t P, const float* head, const Hea
 
 void rotary_rows(const RotaryRows& call) {
   constexpr std::int64_t kGrainRows = 8;
-  const std::int64_t H = call.H, P = call.q.columns / (2 * H), Pv = call.v.columns / (2 * H);
-  const auto turn = [&](const ConstMatrix& x, const ConstMatrix& gain, std::int64_t r, std::int64_t h, float* out) {
+  const std::int64_t H = call.H, G = call.G, P = call.q.columns / (2 * H), Pv = call.v.columns / (2 * G);
+  const auto turn = [&](const ConstMatrix& x, std::int64_t heads, const ConstMatrix& gain, std::int64_t r,
+                        std::int64_t h, float* out) {
     const std::int64_t position = call.places[static_cast<std::size_t>(r)].position;
     const float* re = x.row(r) + h * P;
     rotary_head({.T = 1,
                  .P = P,
-                 .x = {re, re + H * P, x.stride},
+                 .x = {re, re + heads * P, x.stride},
                  .gain = gain.data,
                  .eps = call.eps,
                  .cos = call.cos.row(position),
@@ -163,12 +164,12 @@ void rotary_rows(const RotaryRows& call) {
   parallel_ranges(call.q.rows, kGrainRows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       const CachePlace& place = call.places[static_cast<std::size_t>(r)];
-      for (std::int64_t h = 0; h < H; ++h) {
-        turn(call.q, call.q_gain, r, h, call.rotated.row(r) + h * 2 * P);
-        turn(call.k, call.k_gain, r, h, place.keys.row(h));
-        const float* re = call.v.row(r) + h * Pv;
-        std::copy_n(re, Pv, place.values.row(h));
-        std::copy_n(re + H * Pv, Pv, place.values.row(h) + Pv);
+      for (std::int64_t h = 0; h < H; ++h) turn(call.q, H, call.q_gain, r, h, call.rotated.row(r) + h * 2 * P);
+      for (std::int64_t g = 0; g < G; ++g) {
+        turn(call.k, G, call.k_gain, r, g, place.keys.row(g));
+        const float* re = call.v.row(r) + g * Pv;
+        std::copy_n(re, Pv, place.values.row(g));
+        std::copy_n(re + G * Pv, Pv, place.values.row(g) + Pv);
       }
     }
   });
