@@ -8,6 +8,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/run/checkpoint_removal.h"
 
 namespace crope::run {
 namespace fs = std::filesystem;
@@ -95,17 +96,14 @@ std::vector<std::string> prune_checkpoints(const fs::path& run, std::int64_t ste
                                            std::optional<std::int64_t> best) {
   std::vector<std::string> failures;
   if (keep == 0) return failures;
+  sweep_removed_checkpoints(run / kCheckpoints);
   std::vector<Checkpoint> checkpoints = list_checkpoints(run);
   std::erase_if(checkpoints, [&](const Checkpoint& each) { return each.step > step; });
   const auto count = static_cast<std::int64_t>(checkpoints.size());
   for (std::int64_t i = 0; i < count - keep; ++i) {
     if (checkpoints[i].step == best) continue;
-    std::error_code code;
-    fs::remove_all(checkpoints[i].path, code);
-    if (code) {
-      failures.push_back(
-          fmt::format("cannot remove the old checkpoint {}: {}", checkpoints[i].path.string(), code.message()));
-    }
+    std::string failure = remove_checkpoint(checkpoints[i].path);
+    if (!failure.empty()) failures.push_back(std::move(failure));
   }
   return failures;
 }

@@ -102,16 +102,16 @@ Vocabulary unspell(const SpelledVocabulary& spelled) {
   }
 
   Vocabulary vocabulary{.tokens = tokens.take(), .merges = {}, .special_tokens = spelled.special_tokens};
-  for (const auto& [left, right] : spelled.merges) {
+  for (const std::pair<std::string, std::string>& merge : spelled.merges) {
     const auto id_of = [&](const std::string& name) {
       const auto place = ids.find(name);
       if (place == ids.end()) {
         throw Error(fmt::format("{}: merge {} ('{} {}') needs the token '{}', which the vocabulary does not have",
-                                origin, vocabulary.merges.size(), left, right, name));
+                                origin, vocabulary.merges.size(), merge.first, merge.second, name));
       }
       return static_cast<std::int32_t>(place->second);
     };
-    vocabulary.merges.push_back({id_of(left), id_of(right), id_of(left + right)});
+    vocabulary.merges.push_back({id_of(merge.first), id_of(merge.second), id_of(merge.first + merge.second)});
   }
   vocabulary.check(origin);
   return vocabulary;

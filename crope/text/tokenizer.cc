@@ -117,8 +117,8 @@ struct Tokenizer::State {
       const auto byte = [size](const SpecialToken* special) {
         return static_cast<std::uint8_t>(special->content[size]);
       };
-      const auto found = std::ranges::equal_range(alike, static_cast<std::uint8_t>(text[place + size]), {}, byte);
-      alike = {found.begin(), found.end()};
+      const auto next = static_cast<std::uint8_t>(text[place + size]);
+      alike = {std::ranges::lower_bound(alike, next, {}, byte), std::ranges::upper_bound(alike, next, {}, byte)};
     }
     return longest;
   }

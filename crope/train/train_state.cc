@@ -17,6 +17,7 @@
 #include "crope/formats/shared_safetensors.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
+#include "crope/run/checkpoint_removal.h"
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
 #include "crope/train/starting_model.h"
@@ -101,8 +102,7 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
   };
   dist::run_on_all_ranks(group, [&] {
     if (!group.is_first()) return;
-    std::error_code ignored;
-    fs::remove_all(path, ignored);  // from before the run went back to an older one
+    run::remove_checkpoint(path);  // from before the run went back to an older one
     directory.emplace(path);
     dir = directory->working_path();
     write_json(dir / model::kConfigFile, model::config_to_json(model.config));

@@ -55,6 +55,7 @@ class Trainer {
     restore_or_begin();
     dist::check_same(*group_, parameters_, fmt::format("the parameters at step {}", progress_.step));
     dist::run_on_all_ranks(*group_, [&] {
+      if (group_->is_first()) mend_best_link();
       if (!group_->is_first() || is_finished()) return;
       write_run_record(job, data);
       metrics_.emplace(job.run / run::kMetricsFile, progress_.step);
@@ -136,6 +137,15 @@ class Trainer {
                   "put a good one back in its place, or remove the folder 'checkpoints' to begin again");
     }
     dist::run_on_all_ranks(*group_, [&] { begin(make_starting_model(job_, log_)); });
+  }
+
+  // A process that ended between the two links has left `best` where it was.
+  void mend_best_link() const {
+    std::error_code code;
+    if (!progress_.best || !fs::exists(run::checkpoint_path(job_.run, progress_.best->step), code)) return;
+    const fs::path best = fs::read_symlink(job_.run / run::kBestLink, code);
+    if (best.filename() == run::checkpoint_path(job_.run, progress_.best->step).filename()) return;
+    run::link_checkpoint(job_.run, run::kBestLink, progress_.best->step);
   }
 
   // As the first rank sees them.

@@ -22,8 +22,8 @@ import tempfile
 OPERATIONS = ["open", "write", "fsync", "rename", "lock", "unlink", "mmap", "malloc"]
 KINDS = ["once", "on", "kill"]
 FLAGS = ("--num-layers 1 --num-heads 2 --d-model 32 --d-ff 32 --batch-size 2 --seq-len 16 --warmup-steps 1 --lr 1e-3 "
-         "--min-lr 1e-4 --threads 1 --precision fp32 --steps 6 --checkpoint-every 2 --validate-every 3 "
-         "--keep-checkpoints 2").split()
+         "--min-lr 1e-4 --threads 1 --precision fp32 --steps 4 --checkpoint-every 2 --validate-every 2 "
+         "--keep-checkpoints 1").split()
 ENVIRONMENT = {**os.environ, "OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "1"}
 
 

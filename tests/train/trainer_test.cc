@@ -158,6 +158,15 @@ TEST_F(Trainer, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
   }
 }
 
+TEST_F(Trainer, ABestLinkThatWasNotMovedInTimeIsMended) {
+  tiny_.run("run", {{"keep_checkpoints", 0}});
+  const fs::path link = tiny_.path("run") / run::kBestLink, best = fs::read_symlink(link);
+  run::link_checkpoint(tiny_.path("run"), run::kBestLink, 4);
+  ASSERT_NE(fs::read_symlink(link), best);
+  tiny_.run("run", {{"keep_checkpoints", 0}});
+  EXPECT_EQ(fs::read_symlink(link), best);
+}
+
 TEST_F(Trainer, WhenEveryCheckpointIsDamagedNothingIsBegunAgain) {
   tiny_.run("run", {{"keep_checkpoints", 0}});
   const std::string metrics = read_file(tiny_.path("run") / run::kMetricsFile);
