@@ -141,7 +141,7 @@ void declare_serve(Flags& flags) {
   flags.option("--host", values->host, "Address to listen on; 0.0.0.0 is every one of this machine");
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
   flags.option("--model-name", values->name, "The model's name in answers");
-  flags.option("--weights", values->generation.weights, "fp32, or bf16: half the memory, a little less exact");
+  flags.option("--weights", values->generation.weights, kWeightsHelp);
   declare_chat_template_flag(flags, values->generation);
   flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
   flags.option("--max-sequences", values->max_sequences, "Answers that are decoded together");

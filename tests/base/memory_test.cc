@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "crope/base/error.h"
+
 namespace crope {
 namespace {
 
@@ -23,6 +25,20 @@ TEST(Memory, BytesAreReadable) {
   EXPECT_EQ(format_bytes(12'340), "12.3 kB");
   EXPECT_EQ(format_bytes(12'340'000), "12.3 MB");
   EXPECT_EQ(format_bytes(1.2e9), "1.20 GB");
+  EXPECT_EQ(format_bytes(1.6e12), "1.60 TB");
+}
+
+TEST(Memory, WhatDoesNotFitIsRefusedWithBothNumbers) {
+  EXPECT_GT(free_memory(), 0u);
+  EXPECT_NO_THROW(require_memory(1, "a model", "weights"));
+  try {
+    require_memory(1.6e18, "a model", "weights and more");
+    FAIL();
+  } catch (const Error& e) {
+    const std::string message = e.what();
+    EXPECT_EQ(message.find("a model needs about 1600000.00 TB for weights and more; "), 0u) << message;
+    EXPECT_TRUE(message.ends_with(" are free")) << message;
+  }
 }
 
 }  // namespace
