@@ -21,6 +21,7 @@
 #include "crope/formats/jsonl.h"
 #include "crope/formats/safetensors.h"
 #include "crope/formats/token_shard.h"
+#include "crope/infer/chat_template.h"
 #include "crope/interop/hf_config.h"
 #include "crope/interop/hf_index.h"
 #include "crope/model/config.h"
@@ -202,7 +203,7 @@ void read_json_line(std::string_view line) {
   if (!is_parsed) throw Error(problem);
 }
 
-// Whatever vocabulary is taken gives every text back.
+// Whatever vocabulary is taken gives every text back whose bytes it has.
 void read_tokenizer(std::string_view bytes) {
   const InputFile input(bytes, ".json");
   const text::Tokenizer tokenizer = text::Tokenizer::load(input.path());
@@ -307,8 +308,9 @@ std::vector<std::string> metrics_seeds() {
 
 void read_request(std::string_view bytes) {
   static const text::Tokenizer tokenizer{text::small_vocabulary()};
+  static const infer::ChatTemplate chat;
   const serve::RequestContext context{
-      .vocab_size = tokenizer.vocab_size(), .window = 64, .tokenizer = &tokenizer, .begin_token = 0};
+      .vocab_size = tokenizer.vocab_size(), .window = 64, .tokenizer = &tokenizer, .begin_token = 0, .chat = &chat};
   const int kind = choice_of(bytes, 4);
   const Json body = serve::parse_body(bytes);
   const auto check = [&](const serve::CompletionRequest& request) {
