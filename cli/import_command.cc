@@ -10,7 +10,6 @@
 #include "crope/base/log.h"
 #include "crope/interop/gguf_import.h"
 #include "crope/interop/hf_import.h"
-#include "crope/model/language_model.h"
 #include "crope/model/model_dir.h"
 
 namespace crope::cli {
@@ -24,7 +23,10 @@ struct ImportFlags {
 };
 
 void import_model(const ImportFlags& flags, Log& log) {
-  const torch::ScalarType type = model::weight_type_by_name(flags.weights);
+  if (flags.weights != "fp32" && flags.weights != "bf16") {
+    throw UsageError(fmt::format("--weights: expected fp32 or bf16, got '{}'", flags.weights));
+  }
+  const torch::ScalarType type = flags.weights == "fp32" ? torch::kFloat32 : torch::kBFloat16;
   if (std::filesystem::is_directory(flags.source)) {
     if (type != torch::kFloat32) throw UsageError("--weights: a Hugging Face directory is read into fp32");
     interop::import_hf(flags.source, flags.out, log);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "crope/base/half.h"
+
 namespace crope::formats {
 namespace {
 
@@ -14,7 +16,7 @@ using Bytes = const std::uint8_t*;
 float half_at(Bytes bytes) {
   std::uint16_t bits;
   std::memcpy(&bits, bytes, sizeof(bits));
-  return widen_half(bits);
+  return half_to_float(bits);
 }
 
 std::uint32_t word_at(Bytes bytes) {
@@ -150,15 +152,6 @@ void decode_all(GgmlBlock block, std::span<const std::byte> bytes, float* out, s
 }
 
 }  // namespace
-
-float widen_half(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
-  const std::uint32_t exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | mantissa << 13);
-  if (exponent > 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-  const float small = static_cast<float>(mantissa) * 0x1p-24f;
-  return sign != 0 ? -small : small;
-}
 
 void decode_ggml_blocks(GgmlType type, std::span<const std::byte> bytes, std::span<float> values,
                         std::string_view origin) {

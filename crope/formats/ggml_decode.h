@@ -22,7 +22,4 @@ namespace crope::formats {
 void decode_ggml_blocks(GgmlType type, std::span<const std::byte> bytes, std::span<float> values,
                         std::string_view origin);
 
-// The number that the 16 bits of a half-precision float stand for.
-float widen_half(std::uint16_t bits);
-
 }  // namespace crope::formats

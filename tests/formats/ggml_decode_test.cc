@@ -31,17 +31,6 @@ std::vector<float> decoded(GgmlType type, const std::vector<std::byte>& bytes) {
   return values;
 }
 
-TEST(GgmlDecode, Halves) {
-  EXPECT_EQ(widen_half(kOne), 1.0f);
-  EXPECT_EQ(widen_half(0xC000), -2.0f);
-  EXPECT_EQ(widen_half(0x0001), std::ldexp(1.0f, -24));
-  EXPECT_EQ(widen_half(0x8000), 0.0f);
-  EXPECT_TRUE(std::signbit(widen_half(0x8000)));
-  EXPECT_EQ(widen_half(0x7BFF), 65504.0f);
-  EXPECT_TRUE(std::isinf(widen_half(kInfinite)));
-  EXPECT_TRUE(std::isnan(widen_half(0x7E00)));
-}
-
 TEST(GgmlDecode, FourAndFiveBits) {
   auto q4_0 = block_of(18, {{2, 0x9F}});
   put_half(q4_0, 0, kHalf);
