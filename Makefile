@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build everything test test-parity test-python test-all test-asan test-tsan quickstart results bench format check-format install clean
+.PHONY: help setup build everything test test-parity test-python test-all test-asan test-asan-parsers test-tsan fuzz quickstart results bench format check-format install clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -30,20 +30,37 @@ test-python: build  ## the tests of the Python package: goldens, transformers, l
 	@scripts/setup.sh parity
 	@cd python && OMP_WAIT_POLICY=passive $(abspath $(or $(CROPE_DEPS),.deps))/parity/bin/python -m pytest -q
 
-test-all: everything test-parity  ## all tests, also the slow ones
+test-all: everything test-parity  ## all tests, also the slow ones and those under sanitizers
 	@ctest --preset release
+	@$(MAKE) --no-print-directory test-asan test-tsan
 
 test-asan: setup  ## the tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan $(CMAKE_FLAGS)
 	@cmake --build --preset asan -j $(JOBS)
 	@ctest --preset asan -LE slow
+	@ctest --preset asan -R '^serve_hostile$$'
 
-THREADED := base text data ops_cpu infer serve
+PARSERS := base formats text data run
+
+test-asan-parsers: setup  ## the tests of what reads files below the Torch line, under the same sanitizers: minutes
+	@cmake --preset asan $(CMAKE_FLAGS)
+	@cmake --build --preset asan -j $(JOBS) --target $(PARSERS:%=%_test)
+	@ctest --preset asan -R '^($(subst $(eval) ,|,$(PARSERS)))$$'
+
+THREADED := base text data ops_cpu infer serve dist
 
 test-tsan: setup  ## the tests of what runs in threads of its own, under the thread sanitizer
 	@cmake --preset tsan $(CMAKE_FLAGS)
 	@cmake --build --preset tsan -j $(JOBS) --target $(THREADED:%=%_test)
 	@ctest --preset tsan -R '^($(subst $(eval) ,|,$(THREADED)))$$'
+
+SECONDS ?= 60
+
+fuzz: setup  ## coverage-guided fuzzing of every reader, SECONDS=60 each; TARGETS="gguf shard" only these
+	@scripts/setup.sh fuzz
+	@cmake --preset fuzz $(CMAKE_FLAGS)
+	@cmake --build --preset fuzz -j $(JOBS) --target crope_fuzz
+	@tests/fuzz/fuzz.sh build/fuzz/crope_fuzz "$(SECONDS)" $(TARGETS)
 
 quickstart: build  ## a small world, three variants trained and scored on it, a report: minutes
 	@$(CROPE) quickstart --out out/quickstart

@@ -34,8 +34,19 @@ struct BenchFlags {
   bool json = false;
 };
 
+void line(const std::string& name, const std::string& value) {
+  fmt::print("{:<24}{}\n", name, value);
+}
+
+// `weights` is what is added to the names: ", int8".
+void print_decoding(const study::DecodeSpeed& speed, const std::string& weights, double read_bytes) {
+  line("  prompt" + weights, fmt::format("{} tokens/s", format_count(speed.prefill_tokens_per_second)));
+  line("  decoding" + weights,
+       fmt::format("{} tokens/s, {:.0f}% of the memory's speed", format_count(speed.decode_tokens_per_second),
+                   100 * speed.read_bytes / read_bytes));
+}
+
 void print_bench(const study::BenchResult& result) {
-  const auto line = [](const char* name, const std::string& value) { fmt::print("{:<24}{}\n", name, value); };
   const double peak = result.machine.gemm_flops;
   line("threads", std::to_string(result.threads));
   line("kernels", result.instruction_set);
@@ -53,10 +64,8 @@ void print_bench(const study::BenchResult& result) {
     line("  tensors at most", fmt::format("{}, of it {} weights, gradients and optimiser state",
                                           format_bytes(static_cast<double>(step.peak_bytes)),
                                           format_bytes(static_cast<double>(step.lasting_bytes))));
-    line("  prompt", fmt::format("{} tokens/s", format_count(each.decode.prefill_tokens_per_second)));
-    line("  decoding",
-         fmt::format("{} tokens/s, {:.0f}% of the memory's speed", format_count(each.decode.decode_tokens_per_second),
-                     100 * each.decode.read_bytes / result.machine.read_bytes));
+    print_decoding(each.decode, "", result.machine.read_bytes);
+    for (const auto& [type, speed] : each.rounded) print_decoding(speed, ", " + type, result.machine.read_bytes);
     fmt::print("{}", profile_table(step.parts, step.mean_s, peak));
   }
   fmt::print("\n");

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/generation_flags.h"
 #include "cli/rank_flags.h"
 #include "cli/version.h"
 #include "crope/base/error.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct EvalFlags {
   eval::EvaluationOptions options;
-  std::string model, tasks, data, out;
+  std::string model, tasks, data, out, weights = "fp32";
   std::vector<std::string> texts;
   RankFlags ranks{.timeout = 3600};  // ranks meet only at the end
   int threads = 0;
@@ -61,6 +62,7 @@ void run(EvalFlags flags) {
   at::set_num_threads(threads);
   eval::EvaluationOptions& options = flags.options;
   options.model = flags.model;
+  options.weights = Choice<ops::WeightType>::by_name(flags.weights, "--weights");
   options.tasks = eval::parse_task_names(flags.tasks);
   options.data = flags.data;
   options.texts.assign(flags.texts.begin(), flags.texts.end());
@@ -104,6 +106,7 @@ void declare_eval(Flags& flags) {
   flags.option("--overwrite", options.overwrite, "Let a result on fewer items (--limit) replace one on more");
   flags.option("--log-samples", options.log_samples, "Write each item to samples_<task>.jsonl");
   flags.option("--add-bos", options.add_bos, "Put <|endoftext|> before each prompt, as training documents have it");
+  flags.option("--weights", values->weights, kWeightsHelp);
   flags.option("--batch-tokens", options.batch_tokens, "Tokens scored in one pass over the weights");
   flags.option("--batch-sequences", options.batch_sequences, "Texts generated at once");
   flags.option("--threads", values->threads, "Threads (0: all processors)");

@@ -19,7 +19,7 @@ void declare_generation_flags(Flags& flags, GenerationFlags& values) {
                "Above 1: tokens that were there are less likely");
   flags.option("--seed", values.seed, "Of the random choices");
   flags.option("--stop", values.stop, "End before this text; may be repeated");
-  flags.option("--weights", values.weights, "fp32, or bf16: half the memory, a little less exact");
+  flags.option("--weights", values.weights, kWeightsHelp);
   flags.option("--ignore-eos", values.ignore_eos, "Go on after the end-of-text token");
   flags.option("--add-bos", values.add_bos, "Begin with the end-of-text token, as training documents do");
   flags.option("--threads", values.threads, "Threads (0: all processors)");
@@ -37,7 +37,7 @@ infer::SamplingOptions sampling_of(const GenerationFlags& flags) {
 }
 
 model::LanguageModel load_model(const GenerationFlags& flags, Log& log) {
-  const torch::ScalarType type = model::weight_type_by_name(flags.weights);
+  const auto type = Choice<ops::WeightType>::by_name(flags.weights, "--weights");
   at::set_num_threads(resolve_thread_count(flags.threads));
   return model::load_language_model(flags.dir, log, type);
 }

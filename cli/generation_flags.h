@@ -12,6 +12,10 @@
 
 namespace crope::cli {
 
+// Of --weights, wherever a command has it.
+inline constexpr const char* kWeightsHelp =
+    "fp32; bf16 takes half the memory, int8 a quarter, int4 an eighth: faster, less exact";
+
 struct GenerationFlags {
   std::string dir;
   std::int64_t max_tokens = 128;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/openmp_spin.h"
 #include "cli/version.h"
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
@@ -158,6 +159,7 @@ int run_guarded(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  crope::cli::bound_openmp_spin(argv);
   crope::ops::keep_tensor_memory();
   const int status = run_guarded(argc, argv);
   if (status == 0) return 0;

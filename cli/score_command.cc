@@ -5,13 +5,16 @@
 
 #include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "cli/command.h"
+#include "cli/generation_flags.h"
 #include "cli/token_ids.h"
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
+#include "crope/infer/decoder.h"
 #include "crope/model/language_model.h"
 
 namespace crope::cli {
@@ -22,6 +25,7 @@ struct ScoreFlags {
   std::string ids;
   std::string ids_file;
   std::string text;
+  std::string weights = "fp32";
   int threads = 0;
   bool json = false;
 };
@@ -53,13 +57,29 @@ void check_length(std::size_t length, std::int64_t max_seq_len) {
   }
 }
 
+// -log p of each token but the first: by the forward pass of training, or with other weights as generation has it.
+at::Tensor token_losses(const model::Transformer& model, const std::vector<std::int64_t>& ids) {
+  if (model::weight_type(model) == ops::WeightType::fp32) return model::token_losses(model, at::tensor(ids, at::kLong));
+  const std::vector<std::int32_t> read(ids.begin(), ids.end() - 1);
+  if (read.empty()) return at::empty({0});
+  infer::Decoder decoder(model);
+  infer::KvCache cache = decoder.make_cache();
+  const infer::Chunk chunk{.cache = &cache, .ids = read};
+  decoder.append({&chunk, 1});
+  std::vector<std::int64_t> rows(read.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const at::Tensor next = at::tensor(ids, at::kLong).narrow(0, 1, static_cast<std::int64_t>(read.size()));
+  return -at::log_softmax(decoder.logits(rows), 1).gather(1, next.unsqueeze(1)).squeeze(1);
+}
+
 void run(const ScoreFlags& flags) {
   Log log(stderr);
+  const auto weights = Choice<ops::WeightType>::by_name(flags.weights, "--weights");
   at::set_num_threads(resolve_thread_count(flags.threads));
-  const model::LanguageModel model = model::load_language_model(flags.dir, log);
+  const model::LanguageModel model = model::load_language_model(flags.dir, log, weights);
   const std::vector<std::int64_t> ids = read_sequence(flags, model);
   check_length(ids.size(), model.window());
-  const at::Tensor losses = model::token_losses(model.model, at::tensor(ids, at::kLong)).to(at::kDouble);
+  const at::Tensor losses = token_losses(model.model, ids).to(at::kDouble);
   const auto* nll = losses.const_data_ptr<double>();
   double total = 0;
   Json logprobs = Json::array({nullptr});
@@ -88,6 +108,7 @@ void declare_score(Flags& flags) {
   flags.option("--ids-file", values->ids_file, "A file of token ids, separated by commas or white space");
   flags.option("--text", values->text, "Text, where a tokenizer.json is beside the model");
   flags.require_one_of({"--ids", "--ids-file", "--text"});
+  flags.option("--weights", values->weights, kWeightsHelp);
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object: ids, logprobs, nll, perplexity");
   flags.run([values] { run(*values); });

@@ -159,7 +159,7 @@ void declare_serve(Flags& flags) {
                "Also answer web pages of this site, such as https://example.org (repeatable)");
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
   flags.option("--model-name", values->name, "The model's name in answers");
-  flags.option("--weights", values->generation.weights, "fp32, or bf16: half the memory, a little less exact");
+  flags.option("--weights", values->generation.weights, kWeightsHelp);
   flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
   flags.option("--context", values->context,
                "Longest prompt and answer together, in tokens (0: what fits into memory)");

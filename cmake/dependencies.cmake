@@ -69,7 +69,8 @@ target_link_libraries(crope_torch INTERFACE
 get_filename_component(_torch_lib "${Torch_torch_cpu_LIBRARY}" DIRECTORY)
 file(GLOB _torch_openmp "${_torch_lib}/libgomp*.so*" "${_torch_lib}/libiomp5.so")
 add_library(crope_openmp INTERFACE)
-if(_torch_openmp)
+# The code that clang makes of a parallel loop needs a library of its own: make fuzz, where nothing runs on LibTorch.
+if(_torch_openmp AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(crope_openmp INTERFACE ${OpenMP_CXX_FLAGS})
   target_link_libraries(crope_openmp INTERFACE ${_torch_openmp})
 else()

@@ -5,6 +5,7 @@
 #   scripts/setup.sh            everything for `make build` and `make test`
 #   scripts/setup.sh parity     also the packages that the parity tests compare with, in an environment of their own, and a
 #                               browser for the tests of pages
+#   scripts/setup.sh fuzz       also clang and libFuzzer, for `make fuzz`
 #   CROPE_DEPS=DIR              keep the environment in DIR instead of .deps (share it between clones)
 #   TORCH_ROOT=DIR              use this LibTorch; no wheel of it is installed
 #   ARROW_ROOT=DIR              use this Arrow C++; no wheel of it is installed
@@ -15,11 +16,13 @@ readonly deps="${CROPE_DEPS:-.deps}"
 readonly torch_version=2.13.0
 readonly pyarrow_version=26.0.1
 readonly clang_format_version=14.0.6
-readonly system_packages=(
+system_packages=(
   g++ cmake ninja-build python3-venv
   nlohmann-json3-dev libcli11-dev libpcre2-dev libutf8proc-dev libhwy-dev libgloo-dev libgtest-dev libbenchmark-dev gnuplot-nox
   libboost1.81-dev
 )
+if [ "${1:-}" = fuzz ]; then system_packages+=(clang libclang-rt-14-dev libfuzzer-14-dev libomp-14-dev); fi
+readonly system_packages
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$1"; say "hint: $2"; exit 1; }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "crope/base/error.h"
 #include "crope/base/rounding.h"
@@ -20,6 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kLockAttempts = 8;
+constexpr std::size_t kTemporaryLetters = 6;
+constexpr const char* kLockFile = ".lock";
 
 // Turns the errno of a failed call into a message that says what to do.
 [[noreturn]] void throw_system_error(std::string_view action, const fs::path& path, int code) {
@@ -68,19 +73,48 @@ Descriptor open_for_reading(const fs::path& path, struct stat* status) {
   return Descriptor{std::exchange(descriptor.value, -1)};
 }
 
-// Makes a rename in `folder` survive a power cut.
+// Makes a rename in `folder` survive a power cut. Where a file system cannot flush folders, or we may write to a folder
+// and not read it, there is nothing to do.
 void flush_directory(const fs::path& folder) {
   Descriptor descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (descriptor.value >= 0) ::fsync(descriptor.value);
+  if (descriptor.value < 0 && errno == EACCES) return;
+  if (descriptor.value < 0) throw_system_error("cannot open", folder, errno);
+  if (::fsync(descriptor.value) != 0 && errno != EINVAL) throw_system_error("cannot flush", folder, errno);
 }
 
 fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// A name beside `path` for mkstemp and mkdtemp. It starts with a dot, so that no pattern of ours matches it.
-std::string temporary_pattern(const fs::path& path) {
-  return (parent_of(path) / fmt::format(".{}.XXXXXX", path.filename().string())).string();
+// What the names of all temporary files of `path` begin with. It starts with a dot, so that no pattern of ours matches.
+std::string temporary_stem(const fs::path& path) {
+  return fmt::format(".{}.", path.filename().string());
+}
+
+// Calls create(name), with a name beside `path`, until it does not fail with EEXIST; gives its result and the name.
+// Unlike mkostemp and mkdtemp this leaves the permissions to the caller, and so to the umask.
+template <typename Create>
+std::pair<int, fs::path> create_temporary(const fs::path& path, const Create& create) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  while (true) {
+    unsigned char noise[kTemporaryLetters];
+    if (::getrandom(noise, sizeof(noise), 0) != sizeof(noise)) throw_system_error("cannot name", path, errno);
+    std::string name = temporary_stem(path);
+    for (const unsigned char each : noise) name += kLetters[each % kLetters.size()];
+    const fs::path temporary = parent_of(path) / name;
+    const int result = create(temporary);
+    if (result >= 0) return {result, temporary};
+    if (errno != EEXIST && errno != EINTR) throw_system_error("cannot create", path, errno);
+  }
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw_system_error("cannot write", path, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
 }
 
 // A descriptor that locks `folder`, or -1 if another process has it locked or it is gone.
@@ -94,12 +128,12 @@ int lock_directory(const fs::path& folder) {
 
 // Removes the temporary folders of `path` that no living process has locked.
 void remove_leftovers(const fs::path& path) {
-  const std::string pattern = fs::path(temporary_pattern(path)).filename().string();
-  const std::string_view stem = std::string_view(pattern).substr(0, pattern.size() - 6);
+  const std::string stem = temporary_stem(path);
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(parent_of(path), code)) {
     const std::string name = entry.path().filename().string();
-    if (name.size() != pattern.size() || !name.starts_with(stem) || !entry.is_directory(code)) continue;
+    if (name.size() != stem.size() + kTemporaryLetters || !name.starts_with(stem) || !entry.is_directory(code))
+      continue;
     const Descriptor lock{lock_directory(entry.path())};
     if (lock.value >= 0) fs::remove_all(entry.path(), code);
   }
@@ -133,14 +167,8 @@ void MappedFile::release(std::span<const std::byte> part) const {
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
-  std::string pattern = temporary_pattern(path_);
-  descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (descriptor_ < 0) throw_system_error("cannot write", path_, errno);
-  temporary_ = pattern;
-  // mkostemp makes the file private; give it the permissions of an ordinary new file.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(descriptor_, 0666 & ~mask);
+  std::tie(descriptor_, temporary_) = create_temporary(
+      path_, [](const fs::path& name) { return ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
 }
 
 AtomicFile::~AtomicFile() {
@@ -150,14 +178,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      throw_system_error("cannot write", path_, errno);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
+  write_all(descriptor_, bytes, path_);
 }
 
 void AtomicFile::write(std::string_view text) {
@@ -193,14 +214,9 @@ AtomicDirectory::AtomicDirectory(fs::path path) : path_(std::move(path)) {
   // Where locks are not to be had the last one is used without, and nobody removes it either.
   for (int attempt = 0; lock_ < 0 && attempt < kLockAttempts; ++attempt) {
     if (!temporary_.empty()) ::rmdir(temporary_.c_str());
-    std::string pattern = temporary_pattern(path_);
-    if (::mkdtemp(pattern.data()) == nullptr) throw_system_error("cannot create", path_, errno);
-    temporary_ = pattern;
+    temporary_ = create_temporary(path_, [](const fs::path& name) { return ::mkdir(name.c_str(), 0777); }).second;
     lock_ = lock_directory(temporary_);
   }
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::chmod(temporary_.c_str(), 0777 & ~mask);
 }
 
 AtomicDirectory::~AtomicDirectory() {
@@ -217,10 +233,43 @@ void AtomicDirectory::commit() {
   flush_directory(parent_of(path_));
 }
 
+AppendFile::AppendFile(fs::path path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) throw_system_error("cannot write", path_, errno);
+}
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void AppendFile::write(std::string_view text) {
+  write_all(descriptor_, std::as_bytes(std::span(text.data(), text.size())), path_);
+}
+
+void AppendFile::flush() {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) throw_system_error("cannot flush", path_, errno);
+}
+
+bool AppendFile::ends_with_line() const {
+  const off_t size = ::lseek(descriptor_, 0, SEEK_END);
+  char last = '\n';
+  return size <= 0 || ::pread(descriptor_, &last, 1, size - 1) != 1 || last == '\n';
+}
+
+// The descriptor must be one for writing: NFS turns the lock into one on the bytes of the file, which reading is not
+// enough for.
 DirectoryLock::DirectoryLock(const fs::path& folder, std::string_view what_it_does)
-    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor_ < 0) throw_system_error("cannot open", folder, errno);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    : descriptor_(::open((folder / kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) throw_system_error("cannot write", folder / kLockFile, errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) {
+    warning_ = fmt::format("{} cannot be locked ({}): nothing keeps a second process out", folder.string(),
+                           std::strerror(errno));
+    return;
+  }
   ::close(descriptor_);
   throw Error(fmt::format("{}: another process {} here", folder.string(), what_it_does),
               "wait for it, stop it, or give another folder");

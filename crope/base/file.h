@@ -38,7 +38,7 @@ class MappedFile {
 };
 
 // A file that appears under its name, complete and flushed to disk, when commit() returns. Without commit() the
-// destructor removes every trace of it. The temporary file stands in the same folder.
+// destructor removes every trace of it. The temporary file is in the same folder.
 class AtomicFile {
  public:
   // Throws Error if the folder does not exist or cannot be written to.
@@ -55,7 +55,8 @@ class AtomicFile {
   // Overwrites bytes already written: a header whose counts are known only at the end.
   void rewrite(std::uint64_t offset, std::span<const std::byte> bytes);
 
-  // Replaces the file of that name, if there is one.
+  // Replaces the file of that name, if there is one. Throws Error if that fails, or cannot be promised to survive a
+  // power cut; the file of that name is then the old one or the new one, whole.
   void commit();
 
  private:
@@ -86,19 +87,47 @@ class AtomicDirectory {
   int lock_ = -1;
 };
 
-// Keeps others that ask for it out of a folder, until the process or the object ends.
+// A file that lines are added to as they come. A killed process leaves at most its last line cut off.
+class AppendFile {
+ public:
+  // Makes the file if there is none. Throws Error if it cannot be written.
+  explicit AppendFile(std::filesystem::path path);
+
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&&) = delete;
+  ~AppendFile();
+
+  // The text has left the process when this returns. Throws Error on a full disk.
+  void write(std::string_view text);
+
+  // What was written survives a power cut when this returns. Throws Error if the system cannot promise it.
+  void flush();
+
+  // Whether the last line, if there is one, has its end.
+  bool ends_with_line() const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_;
+};
+
+// Keeps others that ask for it out of a folder, also on other machines, until the process or the object ends: a lock on
+// the file .lock there, which stays.
 class DirectoryLock {
  public:
-  // Throws Error if another process holds it, saying `what_it_does` there ("trains"). Where the file system has no
-  // locks, nobody is kept out.
+  // Throws Error if another process holds it, saying `what_it_does` there ("trains").
   DirectoryLock(const std::filesystem::path& folder, std::string_view what_it_does);
 
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
   ~DirectoryLock();
 
+  // Empty; or why nobody is kept out, where the file system has no locks.
+  const std::string& warning() const { return warning_; }
+
  private:
   int descriptor_;
+  std::string warning_;
 };
 
 // Makes the folder, and those above it that are missing. Throws Error if it cannot be made.

@@ -1,9 +1,14 @@
 // JSON values, and the one place where text becomes them. Keys keep their order.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
+#include <vector>
 
 // Compiled once, in json.cc: the library takes ten seconds a file otherwise.
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
@@ -13,13 +18,28 @@ namespace crope {
 
 using Json = nlohmann::ordered_json;
 
-// Throws Error "origin: not valid JSON at byte N" on anything else, on a key that an object has twice, and on nesting
-// deeper than 64. `origin` is what messages call the text: a path, or a flag.
-Json parse_json(std::string_view text, std::string_view origin);
+// What a document may hold. Json finds a key by looking at one after another, so that its objects are kept small.
+struct JsonLimits {
+  std::size_t keys = 4096;                    // of one object
+  std::size_t values = std::size_t{1} << 20;  // of the document: numbers, texts, truth values, nulls, arrays, objects
+};
+inline constexpr std::size_t kDeepestJson = 64;
 
-// The same with keys in alphabetical order, found by a tree: for objects of many keys, which Json searches one by one.
+// In time proportional to the text. Throws Error "origin: not valid JSON at byte N" on anything else, on a key that an
+// object has twice, on nesting deeper than kDeepestJson, and on a document beyond the limits. `origin` is what messages
+// call the text: a path, or a flag.
+Json parse_json(std::string_view text, std::string_view origin, const JsonLimits& limits = {});
+
+// The same with keys in alphabetical order, found by a tree: for objects of many keys.
 using SortedJson = nlohmann::json;
-SortedJson parse_sorted_json(std::string_view text, std::string_view origin);
+inline constexpr JsonLimits kSortedJsonLimits = {.keys = std::size_t{1} << 22, .values = std::size_t{1} << 24};
+SortedJson parse_sorted_json(std::string_view text, std::string_view origin,
+                             const JsonLimits& limits = kSortedJsonLimits);
+
+// The document without the members of the object that `path` leads to, key by key from the root: `take` gets them
+// one by one in their order, of any number. One that is an array or an object comes empty, and is an Error after that.
+Json parse_json_members(std::string_view text, std::string_view origin, const std::vector<std::string>& path,
+                        const std::function<void(std::string key, const Json& value)>& take);
 
 // The contents of a file of at most `limit` bytes.
 Json read_json(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 28);

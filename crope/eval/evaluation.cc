@@ -59,7 +59,7 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
                  .start_time = unix_time(),
                  .program = options.program};
   const fs::path dir = model::resolve_model_dir(options.model);
-  const model::LanguageModel model = model::load_language_model(dir, log);
+  const model::LanguageModel model = model::load_language_model(dir, log, options.weights);
   const text::Tokenizer& tokenizer = model.require_tokenizer();
   facts.loading_seconds = unix_time() - facts.start_time;
   facts.parameters = model::count_parameters(model.model.config).total();
@@ -70,6 +70,9 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   const fs::path& out = options.out;
   make_folder(out);
   facts.fingerprint = model_fingerprint(dir);
+  if (options.weights != ops::WeightType::fp32) {
+    facts.fingerprint += fmt::format(" {}", Choice(options.weights).name());  // another model, by what it answers
+  }
   std::optional<StoredResults> stored;
   std::set<std::string> kept;
   dist::run_on_all_ranks(*group, [&] {

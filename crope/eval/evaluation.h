@@ -10,6 +10,7 @@
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/dist/process_group.h"
+#include "crope/ops/kernels.h"
 
 namespace crope::eval {
 
@@ -26,6 +27,7 @@ struct EvaluationOptions {
   bool log_samples = false;
   bool overwrite = false;  // results on fewer items may replace those on more
   bool add_bos = false;
+  ops::WeightType weights = ops::WeightType::fp32;
   std::string program = {};  // recorded in results.json
 };
 

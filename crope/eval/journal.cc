@@ -1,12 +1,8 @@
 #include "crope/eval/journal.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -33,20 +29,12 @@ std::optional<std::pair<ItemKey, Response>> from_line(std::string_view line) {
     Response response{.log_likelihoods = json.at("log_likelihoods").get<std::vector<double>>(),
                       .is_greedy = json.at("is_greedy").get<std::vector<bool>>(),
                       .text = json.at("text").get<std::string>()};
+    if (response.is_greedy.size() != response.log_likelihoods.size()) return std::nullopt;
     return std::pair(json.at("key").get<std::string>(), std::move(response));
   } catch (const Error&) {
     return std::nullopt;
   } catch (const Json::exception&) {
     return std::nullopt;
-  }
-}
-
-void write_all(int descriptor, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw Error(fmt::format("{}: cannot write: {}", path.string(), std::strerror(errno)));
-    text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
@@ -66,23 +54,13 @@ std::uint64_t hash_file(const fs::path& path) {
 
 }  // namespace
 
-Journal::Journal(fs::path path) : path_(std::move(path)) {
-  if (fs::exists(path_)) {
-    formats::LineReader lines(formats::InputStream::open(path_));
-    while (const auto line = lines.next()) {
-      auto entry = from_line(*line);
-      if (entry) found_.insert_or_assign(std::move(entry->first), std::move(entry->second));
-    }
+Journal::Journal(const fs::path& path) : file_(path) {
+  formats::LineReader lines(formats::InputStream::open(path));
+  while (const auto line = lines.next()) {
+    auto entry = from_line(*line);
+    if (entry) found_.insert_or_assign(std::move(entry->first), std::move(entry->second));
   }
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) throw Error(fmt::format("{}: cannot write: {}", path_.string(), std::strerror(errno)));
-  const off_t size = ::lseek(descriptor_, 0, SEEK_END);
-  char last = '\n';
-  if (size > 0 && ::pread(descriptor_, &last, 1, size - 1) == 1 && last != '\n') write_all(descriptor_, "\n", path_);
-}
-
-Journal::~Journal() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!file_.ends_with_line()) file_.write("\n");
 }
 
 std::optional<Response> Journal::find(const ItemKey& key) const {
@@ -91,7 +69,7 @@ std::optional<Response> Journal::find(const ItemKey& key) const {
 }
 
 void Journal::add(const ItemKey& key, const Response& response) {
-  write_all(descriptor_, to_json(key, response).dump() + "\n", path_);
+  file_.write(to_json(key, response).dump() + "\n");
 }
 
 std::string model_fingerprint(const fs::path& model_dir) {

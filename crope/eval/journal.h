@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "crope/base/file.h"
 #include "crope/eval/metrics.h"
 
 namespace crope::eval {
@@ -19,11 +20,7 @@ using ItemKey = std::string;
 class Journal {
  public:
   // Reads what is there. Throws Error if the file cannot be read or written.
-  explicit Journal(std::filesystem::path path);
-  ~Journal();
-
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
+  explicit Journal(const std::filesystem::path& path);
 
   // The response to what `key` names, if it is there.
   std::optional<Response> find(const ItemKey& key) const;
@@ -32,9 +29,8 @@ class Journal {
   void add(const ItemKey& key, const Response& response);
 
  private:
-  std::filesystem::path path_;
   std::map<ItemKey, Response> found_;
-  int descriptor_ = -1;
+  AppendFile file_;
 };
 
 // A digest of all weights, fast: 64 bits in hexadecimal digits, of each file that the model consists of.

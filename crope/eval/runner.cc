@@ -143,7 +143,8 @@ class Runner {
   // Takes the response from the journal, or puts the part into the wave.
   void add_part(Part part) {
     part.key = score_key(part.requests);
-    if (auto found = journal_.find(part.key)) {
+    auto found = journal_.find(part.key);
+    if (found && found->log_likelihoods.size() == part.requests.size()) {
       reused_ += part.place == 0;
       finish(part, std::move(*found));
       return;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "crope/base/error.h"
+#include "crope/formats/bounded_parquet.h"
 
 namespace crope::formats {
 
@@ -20,6 +21,11 @@ namespace crope::formats {
 }
 
 inline void check_arrow(const std::filesystem::path& path, const arrow::Status& status) {
+  if (status.IsOutOfMemory()) {
+    throw Error(fmt::format("{}: a page or a batch of rows that needs more than the {} MB allowed", path.string(),
+                            kMostParquetBytes >> 20),
+                "write it again with smaller pages and shorter rows, if it can be trusted");
+  }
   if (!status.ok()) throw_damaged_parquet(path, status.message());
 }
 

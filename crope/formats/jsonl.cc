@@ -16,13 +16,22 @@ namespace {
 constexpr std::size_t kReadBufferBytes = std::size_t{1} << 18;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
+constexpr std::size_t kMostNames = 20;  // in a message
+
 // "; there are: id, body" of an object that has fields.
 std::string fields_there_are(std::string_view line) {
-  std::string names;
-  const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return names;
-  for (const auto& [name, value] : object.items()) names += (names.empty() ? "; there are: " : ", ") + name;
-  return names;
+  try {
+    const Json object = parse_json(line, "line");
+    std::string names;
+    std::size_t count = 0;
+    for (const auto& [name, value] : object.items()) {
+      if (count++ == kMostNames) return names + ", ...";
+      names += (count == 1 ? "; there are: " : ", ") + name;
+    }
+    return names;
+  } catch (const Error&) {
+    return {};  // more than anybody would read
+  }
 }
 
 }  // namespace

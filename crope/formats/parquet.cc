@@ -1,28 +1,21 @@
 #include "crope/formats/parquet.h"
 
 #include <arrow/array.h>
-#include <arrow/io/file.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <parquet/arrow/reader.h>
 #include <parquet/file_reader.h>
-#include <parquet/properties.h>
 
-#include <numeric>
 #include <utility>
-#include <vector>
 
 #include "crope/base/error.h"
 #include "crope/formats/arrow_status.h"
+#include "crope/formats/bounded_parquet.h"
 
 namespace crope::formats {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::int64_t kBatchRows = 256;
-constexpr std::int64_t kPageBufferBytes = std::int64_t{1} << 20;
 
 bool holds_strings(const arrow::DataType& type) {
   if (type.id() == arrow::Type::DICTIONARY) {
@@ -52,32 +45,18 @@ std::string_view string_at(const arrow::Array& array, std::int64_t i) {
 }  // namespace
 
 struct ParquetColumn::State {
+  explicit State(const fs::path& given) : path(given), file(given) {}
+
   fs::path path;
-  std::unique_ptr<parquet::arrow::FileReader> file;
+  BoundedParquet file;
   std::unique_ptr<arrow::RecordBatchReader> batches;
   std::shared_ptr<arrow::RecordBatch> batch;
   std::int64_t row = 0;  // the next one of the batch
   std::uint64_t rows = 0, rows_read = 0, nulls = 0;
 
   void open(const std::string& column) {
-    parquet::ReaderProperties properties = parquet::default_reader_properties();
-    properties.enable_buffered_stream();
-    properties.set_buffer_size(kPageBufferBytes);
-    parquet::ArrowReaderProperties arrow_properties;
-    arrow_properties.set_batch_size(kBatchRows);
-    arrow_properties.set_pre_buffer(false);
-    arrow_properties.set_use_threads(false);
-    parquet::arrow::FileReaderBuilder builder;
-    check_arrow(path, builder.Open(take_arrow(path, arrow::io::ReadableFile::Open(path.string())), properties));
-    builder.properties(arrow_properties);
-    check_arrow(path, builder.Build(&file));
-    rows = static_cast<std::uint64_t>(file->parquet_reader()->metadata()->num_rows());
-    select(column);
-  }
-
-  void select(const std::string& column) {
     std::shared_ptr<arrow::Schema> schema;
-    check_arrow(path, file->GetSchema(&schema));
+    check_arrow(path, file.reader().GetSchema(&schema));
     const std::shared_ptr<arrow::Field> field = schema->GetFieldByName(column);
     if (field == nullptr) {
       throw Error(fmt::format("{}: there is no column '{}'; there are: {}", path.string(), column,
@@ -88,11 +67,11 @@ struct ParquetColumn::State {
       throw Error(fmt::format("{}: the column '{}' holds {}, expected strings", path.string(), column,
                               field->type()->ToString()));
     }
-    const int leaf = file->parquet_reader()->metadata()->schema()->ColumnIndex(column);
+    const auto metadata = file.reader().parquet_reader()->metadata();
+    const int leaf = metadata->schema()->ColumnIndex(column);
     if (leaf < 0) throw_damaged_parquet(path, fmt::format("the column '{}' has no data", column));
-    std::vector<int> row_groups(static_cast<std::size_t>(file->num_row_groups()));
-    std::iota(row_groups.begin(), row_groups.end(), 0);
-    batches = take_arrow(path, file->GetRecordBatchReader(row_groups, {leaf}));
+    rows = static_cast<std::uint64_t>(metadata->num_rows());
+    batches = file.batches({leaf});
   }
 
   std::optional<std::string_view> next() {
@@ -122,16 +101,15 @@ ParquetColumn::ParquetColumn(ParquetColumn&&) noexcept = default;
 ParquetColumn::~ParquetColumn() = default;
 
 ParquetColumn ParquetColumn::open(const fs::path& path, const std::string& column) {
-  auto state = std::make_unique<State>();
-  state->path = path;
   try {
+    auto state = std::make_unique<State>(path);
     state->open(column);
+    return ParquetColumn(std::move(state));
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& e) {  // Parquet reports some damage by its own exceptions
-    throw_damaged_parquet(path, e.what());
+  } catch (const std::exception& e) {
+    throw_parquet_error(path, e);
   }
-  return ParquetColumn(std::move(state));
 }
 
 std::optional<std::string_view> ParquetColumn::next() {
@@ -140,7 +118,7 @@ std::optional<std::string_view> ParquetColumn::next() {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& e) {
-    throw_damaged_parquet(state_->path, e.what());
+    throw_parquet_error(state_->path, e);
   }
 }
 

@@ -11,7 +11,8 @@
 namespace crope::formats {
 
 // Row groups are read one after another, of each only the pages of the column, some hundred rows at a time: memory
-// stays at a few pages whatever the file. Not safe for concurrent use.
+// stays at a few pages. A file whose pages or rows need more than 512 MB at once is refused, before they are made. Not
+// safe for concurrent use.
 class ParquetColumn {
  public:
   // Throws Error if the file is damaged or no Parquet file, if it has no such column (the message lists those it has),

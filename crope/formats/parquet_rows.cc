@@ -1,33 +1,45 @@
 #include "crope/formats/parquet_rows.h"
 
 #include <arrow/array.h>
-#include <arrow/io/file.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <fmt/format.h>
-#include <parquet/arrow/reader.h>
+#include <parquet/file_reader.h>
 
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "crope/base/error.h"
 #include "crope/base/utf8.h"
 #include "crope/formats/arrow_status.h"
+#include "crope/formats/bounded_parquet.h"
 
 namespace crope::formats {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 256;
+constexpr std::uint64_t kMostRowBytes = std::uint64_t{1} << 30;
 
-// Where a value stands, for messages.
+// Where a value comes from, for messages; and what all values of the file take so far.
 struct ColumnPlace {
   const fs::path& path;
   const std::string& column;
+  std::uint64_t& bytes;
 };
 
+void count_value(const ColumnPlace& place, std::size_t text_bytes) {
+  place.bytes += sizeof(Json) + text_bytes;
+  if (place.bytes <= kMostRowBytes) return;
+  throw Error(fmt::format("{}: rows that take more than the {} MB allowed for a benchmark", place.path.string(),
+                          kMostRowBytes >> 20),
+              "a corpus is read by 'crope data prepare'");
+}
+
 Json string_value(const ColumnPlace& place, std::string_view text) {
+  count_value(place, text.size());
   if (valid_utf8_prefix(text) != text.size()) {
     throw Error(fmt::format("{}: the column '{}' holds bytes that are not UTF-8", place.path.string(), place.column));
   }
@@ -61,6 +73,7 @@ Json struct_at(const ColumnPlace& place, const arrow::StructArray& array, std::i
 
 Json value_at(const ColumnPlace& place, const arrow::Array& array, std::int64_t row) {
   using arrow::Type;
+  count_value(place, 0);
   if (array.IsNull(row)) return nullptr;
   switch (array.type_id()) {
     case Type::STRING:
@@ -108,16 +121,13 @@ Json value_at(const ColumnPlace& place, const arrow::Array& array, std::int64_t 
 }
 
 void read_rows(const fs::path& path, const std::function<void(Json)>& take) {
-  parquet::ArrowReaderProperties properties;
-  properties.set_batch_size(kRowsAtOnce);
-  properties.set_use_threads(false);
-  parquet::arrow::FileReaderBuilder builder;
-  check_arrow(path, builder.Open(take_arrow(path, arrow::io::ReadableFile::Open(path.string()))));
-  builder.properties(properties);
-  std::unique_ptr<parquet::arrow::FileReader> file;
-  check_arrow(path, builder.Build(&file));
-  const auto batches = take_arrow(path, file->GetRecordBatchReader());
+  BoundedParquet file(path);
+  std::vector<int> leaves(
+      static_cast<std::size_t>(file.reader().parquet_reader()->metadata()->schema()->num_columns()));
+  std::iota(leaves.begin(), leaves.end(), 0);
+  const auto batches = file.batches(leaves);
   std::shared_ptr<arrow::RecordBatch> batch;
+  std::uint64_t bytes = 0;
   while (true) {
     check_arrow(path, batches->ReadNext(&batch));
     if (batch == nullptr) return;
@@ -126,7 +136,7 @@ void read_rows(const fs::path& path, const std::function<void(Json)>& take) {
       Json object = Json::object();
       for (int i = 0; i < batch->num_columns(); ++i) {
         const std::string& column = batch->column_name(i);
-        object[column] = value_at({path, column}, *batch->column(i), row);
+        object[column] = value_at({path, column, bytes}, *batch->column(i), row);
       }
       take(std::move(object));
     }
@@ -140,8 +150,8 @@ void read_parquet_rows(const fs::path& path, const std::function<void(Json)>& ta
     read_rows(path, take);
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& e) {  // Parquet reports some damage by its own exceptions
-    throw_damaged_parquet(path, e.what());
+  } catch (const std::exception& e) {
+    throw_parquet_error(path, e);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "crope/base/error.h"
 
@@ -65,7 +66,9 @@ void SharedSafetensors::write(std::string_view name, std::uint64_t offset, std::
 }
 
 void SharedSafetensors::flush() {
-  if (descriptor_ >= 0 && ::fsync(descriptor_) != 0) throw_shared_file_error("flush", path_);
+  if (descriptor_ < 0) return;
+  if (::fsync(descriptor_) != 0) throw_shared_file_error("flush", path_);
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw_shared_file_error("write", path_);
 }
 
 }  // namespace crope::formats

@@ -1,5 +1,9 @@
 // One safetensors file that several processes write at once, each its own tensors or a stretch of one. The bytes are
 // those that write_safetensors would write.
+//
+// The processes may be on several machines that share the folder by NFS. Such a machine sees what others wrote when it
+// opens the file after they closed it, and sends whole pages only if it has read them: so each process opens the file
+// for writing only, and flush() closes it.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +34,7 @@ class SharedSafetensors {
   // reach beyond it, and on a full disk.
   void write(std::string_view name, std::uint64_t offset, std::span<const std::byte> bytes);
 
-  // What this process has written is on disk when it returns.
+  // What this process has written is on disk when it returns, and seen by whoever opens the file after that.
   void flush();
 
  private:

@@ -25,6 +25,11 @@ Tensor gain_of(const Tensor& gain, std::int64_t width) {
   return gain.defined() ? model::expand_gain(gain.detach(), width).to(at::kFloat).contiguous() : Tensor();
 }
 
+// Embedding and output stay at 8 bits where the others have 4: every token is rounded by them.
+ops::WeightType vocabulary_type(const model::Transformer& model) {
+  return model.inference_weights == ops::WeightType::int4 ? ops::WeightType::int8 : model.inference_weights;
+}
+
 void check_model(const model::Transformer& model) {
   const auto type = model.embedding.scalar_type();
   const auto device = model.embedding.device();
@@ -37,17 +42,17 @@ void check_model(const model::Transformer& model) {
 
 struct Decoder::State {
   struct Layer {
-    Layer(const model::Block& block, const model::ModelConfig& config)
+    Layer(const model::Block& block, const model::ModelConfig& config, ops::WeightType type)
         : attention_norm(gain_of(block.attention_norm, config.d_model)),
           q_norm(gain_of(block.attention.q_norm, config.qk_width())),
           k_norm(gain_of(block.attention.k_norm, config.qk_width())),
           feed_forward_norm(gain_of(block.feed_forward_norm, config.d_model)),
-          qkv{ops::stored(block.attention.qkv[0]), ops::stored(block.attention.qkv[1]),
-              ops::stored(block.attention.qkv[2])},
-          o(ops::stored(block.attention.o)),
-          gate(ops::stored(block.feed_forward.gate)),
-          up(ops::stored(block.feed_forward.up)),
-          down(ops::stored(block.feed_forward.down)) {}
+          qkv{ops::stored(block.attention.qkv[0], type), ops::stored(block.attention.qkv[1], type),
+              ops::stored(block.attention.qkv[2], type)},
+          o(ops::stored(block.attention.o, type)),
+          gate(ops::stored(block.feed_forward.gate, type)),
+          up(ops::stored(block.feed_forward.up, type)),
+          down(ops::stored(block.feed_forward.down, type)) {}
 
     Tensor attention_norm, q_norm, k_norm, feed_forward_norm;
     std::array<ops::Weight, 3> qkv;
@@ -62,11 +67,13 @@ struct Decoder::State {
 
   explicit State(const model::Transformer& model)
       : config(model.config),
-        embedding(ops::stored(ops::DenseWeight{model.embedding})),
+        embedding(ops::stored(ops::DenseWeight{model.embedding}, vocabulary_type(model))),
         norm(gain_of(model.norm, model.config.d_model)),
-        output{model.output.detach().contiguous()},
+        output(model.output.is_same(model.embedding)
+                   ? embedding
+                   : ops::stored(ops::DenseWeight{model.output}, vocabulary_type(model))),
         device(model.embedding.device()) {
-    for (const model::Block& block : model.blocks) layers.emplace_back(block, config);
+    for (const model::Block& block : model.blocks) layers.emplace_back(block, config, model.inference_weights);
   }
 
   const ops::Kernels& kernels() const { return ops::inference_kernels(device, at::kFloat); }
@@ -86,7 +93,7 @@ struct Decoder::State {
   model::ModelConfig config;
   ops::Weight embedding;  // [V, D]
   Tensor norm;            // [D]
-  ops::DenseWeight output;
+  ops::Weight output;     // [V, D]
   torch::Device device;
   std::vector<Layer> layers;
   ops::RopeTable rope;  // of the positions that have been needed

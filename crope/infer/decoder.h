@@ -25,11 +25,12 @@ struct Chunk {
   std::int64_t skip_outputs = 0;  // number of leading tokens that only go into the cache: their output is not needed
 };
 
-// A model on the CPU with its weights in fp32 or bf16; arithmetic is in fp32. Shares the weights and keeps working
-// memory, which grows to the largest call. Used by one thread at a time; itself uses as many as ATen does.
+// A model on the CPU with its weights in fp32 or bf16, which are shared, or rounded to int8 or int4, which are the
+// decoder's own; sums are in fp32. Keeps working memory, which grows to the largest call. Used by one thread at a time;
+// itself uses as many as ATen does.
 class Decoder {
  public:
-  // Throws Error if the model is not on the CPU, or of another type.
+  // Throws Error if the model is not on the CPU, of another type, or to be rounded and not finite.
   explicit Decoder(const model::Transformer& model);
   ~Decoder();
   Decoder(const Decoder&) = delete;

@@ -5,7 +5,8 @@
 #include <fmt/ranges.h>
 
 #include "crope/base/error.h"
-#include "crope/base/json.h"
+#include "crope/base/file.h"
+#include "crope/interop/hf_index.h"
 #include "crope/model/tensor_file.h"
 
 namespace crope::interop {
@@ -14,23 +15,6 @@ namespace {
 
 using formats::SafetensorsFile;
 using torch::Tensor;
-
-// File name of each tensor, as the index says.
-std::map<std::string, std::string> read_index(const fs::path& path) {
-  const Json json = read_json(path);
-  const auto map = json.find("weight_map");
-  if (map == json.end() || !map->is_object())
-    throw Error(fmt::format("{}: expected an object 'weight_map'", path.string()));
-  std::map<std::string, std::string> result;
-  for (const auto& [name, file] : map->items()) {
-    // A shard is a file of this folder: a path that leads elsewhere is not followed.
-    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>()) {
-      throw Error(fmt::format("{}: weight_map.{}: expected a file name, found {}", path.string(), name, file.dump()));
-    }
-    result[name] = file.get<std::string>();
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -46,7 +30,7 @@ HfFiles::HfFiles(const fs::path& dir) : dir_(dir) {
                 "older checkpoints (pytorch_model.bin) can be saved again by transformers with safe_serialization");
   }
   std::map<std::string, std::size_t> opened;
-  for (const auto& [name, file] : read_index(index)) {
+  for (const auto& [name, file] : parse_hf_index(read_file(index), index.string())) {
     if (!opened.contains(file)) {
       if (!fs::exists(dir / file)) {
         throw Error(fmt::format("{}: the shard {} is missing", dir.string(), file), "fetch the whole directory again");

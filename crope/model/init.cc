@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "crope/base/interrupt.h"
 #include "crope/base/random.h"
 
 namespace crope::model {
@@ -12,15 +14,20 @@ namespace {
 
 using torch::Tensor;
 
+constexpr int64_t kStretch = int64_t{1} << 22;  // numbers between two looks at whether to stop
+
 Tensor draw_normal(const ParameterSpec& spec, double std, std::uint64_t seed) {
   const RandomStream stream(seed, spec.name);
   Tensor values = at::empty(spec.shape, torch::kFloat32);
   float* data = values.data_ptr<float>();
-  at::parallel_for(0, values.numel(), /*grain_size=*/4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      data[i] = static_cast<float>(std * stream.normal_at(static_cast<std::uint64_t>(i)));
-    }
-  });
+  for (int64_t first = 0; first < values.numel(); first += kStretch) {
+    throw_if_interrupted();
+    at::parallel_for(first, std::min(first + kStretch, values.numel()), /*grain_size=*/4096,
+                     [&](int64_t i, int64_t end) {
+                       for (; i < end; ++i)
+                         data[i] = static_cast<float>(std * stream.normal_at(static_cast<std::uint64_t>(i)));
+                     });
+  }
   return values;
 }
 

@@ -41,7 +41,7 @@ std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::stri
   return require_tokenizer().encode(text);
 }
 
-LanguageModel load_language_model(const fs::path& dir, Log& log, torch::ScalarType type) {
+LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType type) {
   const fs::path source = resolve_model_dir(dir);
   const ModelConfig config = load_config(source);
   LanguageModel result;
@@ -59,18 +59,15 @@ LanguageModel load_language_model(const fs::path& dir, Log& log, torch::ScalarTy
   if (result.end_tokens.empty() && end_of_text) result.end_tokens = {*end_of_text};
   const std::vector<std::int32_t> begin_tokens = configured_tokens(config, "bos_token_id");
   result.begin_token = begin_tokens.empty() ? end_of_text : begin_tokens.front();
-  result.model = load_model(source, log, torch::TensorOptions(type));
+  const bool is_bf16 = type == ops::WeightType::bf16;
+  result.model = load_model(source, log, torch::TensorOptions(is_bf16 ? torch::kBFloat16 : torch::kFloat32));
+  result.model.inference_weights = type;
   return result;
 }
 
-torch::ScalarType weight_type_by_name(const std::string& name) {
-  if (name == "fp32") return torch::kFloat32;
-  if (name == "bf16") return torch::kBFloat16;
-  throw UsageError(fmt::format("--weights: expected fp32 or bf16, got '{}'", name));
-}
-
-std::string weight_type_name(torch::ScalarType type) {
-  return type == torch::kBFloat16 ? "bf16" : "fp32";
+ops::WeightType weight_type(const Transformer& model) {
+  const bool is_bf16 = model.embedding.scalar_type() == torch::kBFloat16;
+  return is_bf16 ? ops::WeightType::bf16 : model.inference_weights;
 }
 
 }  // namespace crope::model

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "crope/base/choice.h"
 #include "crope/base/log.h"
 #include "crope/model/transformer.h"
 #include "crope/text/tokenizer.h"
@@ -35,13 +36,20 @@ struct LanguageModel {
   std::int64_t window() const { return model.config.max_seq_len; }
 };
 
-// Loads a model directory, or the newest checkpoint of a run directory, with the weights in `type`. config.json names
-// the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both.
+// Loads a model directory, or the newest checkpoint of a run directory, to be used with weights of `type`. config.json
+// names the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both.
 // Throws Error if a file is damaged, or if the tokenizer has more tokens than the model.
-LanguageModel load_language_model(const std::filesystem::path& dir, Log& log, torch::ScalarType type = torch::kFloat32);
+LanguageModel load_language_model(const std::filesystem::path& dir, Log& log,
+                                  ops::WeightType type = ops::WeightType::fp32);
 
-// The weight type that a flag names: fp32 or bf16. Throws UsageError for another name.
-torch::ScalarType weight_type_by_name(const std::string& name);
-std::string weight_type_name(torch::ScalarType type);
+// The type that generation and scoring read the weights in.
+ops::WeightType weight_type(const Transformer& model);
 
 }  // namespace crope::model
+
+template <>
+struct crope::ChoiceNames<crope::ops::WeightType> {
+  using Kind = ops::WeightType;
+  static constexpr auto kNames =
+      choice_names<Kind>({{Kind::fp32, "fp32"}, {Kind::bf16, "bf16"}, {Kind::int8, "int8"}, {Kind::int4, "int4"}});
+};

@@ -8,6 +8,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/memory.h"
 #include "crope/model/pair_layout.h"
 #include "crope/model/tensor_file.h"
 #include "crope/run/run_dir.h"
@@ -50,6 +51,19 @@ void check_tensor(const SafetensorsFile& file, const StoredTensor& stored, const
   }
 }
 
+// Checks every tensor, and that there is room for those that cannot be used as they are in the file.
+void require_memory_of_copies(const SafetensorsFile& file, std::span<const ParameterSpec> specs,
+                              const torch::TensorOptions& target) {
+  double bytes = 0;
+  for (const ParameterSpec& spec : specs) {
+    const StoredTensor& stored = file.at(spec.name);
+    check_tensor(file, stored, spec);
+    const bool is_copied = !spec.paired_dimensions.empty() || scalar_type(stored.type) != target.dtype();
+    if (is_copied) bytes += static_cast<double>(spec.size()) * static_cast<double>(target.dtype().itemsize());
+  }
+  if (target.device().is_cpu()) require_memory(bytes, file.path().string(), "its weights");
+}
+
 void warn_of_bad_values(const Tensor& value, const std::string& name, const fs::path& path, Log& log) {
   // A sum is finite unless an element is not (or the sum overflows): one pass without a temporary.
   if (std::isfinite(value.sum().item<double>())) return;
@@ -83,10 +97,10 @@ Transformer load_model(const fs::path& path, Log& log, const torch::TensorOption
   check_names(file, specs);
 
   const auto target = options.has_dtype() ? options : options.dtype(torch::kFloat32);
+  require_memory_of_copies(file, specs, target);
   std::vector<Tensor> values;
   for (const ParameterSpec& spec : specs) {
     const StoredTensor& stored = file.at(spec.name);
-    check_tensor(file, stored, spec);
     const Tensor mapped = view_tensor(file, stored);
     Tensor value = pairs_to_halves(mapped, spec.paired_dimensions, target);
     if (!value.is_alias_of(mapped)) file.mapping()->release(stored.bytes);

@@ -34,6 +34,8 @@ struct Transformer {
   std::vector<Block> blocks;
   torch::Tensor norm;    // [D] or [D/2]
   torch::Tensor output;  // [V, D]: the embedding, unless the model has an output projection of its own
+  // int8 or int4: generation and scoring round the matrices to it; else they take them as they are.
+  ops::WeightType inference_weights = ops::WeightType::fp32;
 };
 
 // `values` are in the order of parameter_specs(config), in halves, all of one type and device.

@@ -189,9 +189,9 @@ struct AdamwUpdate {
 
 // --- inference ---
 
-enum class WeightType { fp32, bf16 };
+enum class WeightType { fp32, bf16, int8, int4 };
 
-// One matrix of a weight, [M, N], rows without gaps.
+// One matrix of a weight, [M, N]: rows without gaps, or int8 and int4 in the device's own order.
 struct WeightMatrix {
   const void* data = nullptr;
   WeightType type = WeightType::fp32;
@@ -206,6 +206,20 @@ struct WeightView {
   bool is_pair() const { return b.data != nullptr; }
   std::int64_t in() const { return a.N * (is_pair() ? 2 : 1); }
   std::int64_t out() const { return a.M * (is_pair() ? 2 : 1); }
+};
+
+// A matrix rounded to int8 or int4; `to` has quantised_bytes() of room. REQUIRES: the numbers are finite.
+struct QuantiseMatrix {
+  ConstMatrix from;
+  WeightType type;
+  void* to;
+};
+
+// Rows [first, first + y.rows) of an int8 or int4 matrix in fp32.
+struct WidenRows {
+  WeightMatrix weight;
+  std::int64_t first;
+  Matrix y;
 };
 
 // y[r] = table[ids[r]] in fp32.
@@ -309,6 +323,9 @@ struct Kernels {
   void (*adamw_update)(const AdamwUpdate&) = nullptr;
   double (*sum_of_squares)(const ConstMatrix&) = nullptr;
   // Inference needs all of these, and rms_norm.
+  std::int64_t (*quantised_bytes)(WeightType type, std::int64_t M, std::int64_t N) = nullptr;
+  void (*quantise_matrix)(const QuantiseMatrix&) = nullptr;
+  void (*widen_rows)(const WidenRows&) = nullptr;
   void (*look_up_rows)(const LookUpRows&) = nullptr;
   void (*linear_rows)(const LinearRows&) = nullptr;
   void (*gated_linear_rows)(const GatedLinearRows&) = nullptr;

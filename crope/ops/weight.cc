@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "crope/base/error.h"
+#include "crope/ops/device.h"
 #include "crope/ops/linear.h"
 #include "crope/ops/products.h"
 
@@ -13,6 +15,25 @@ using torch::Tensor;
 // Weights that are not fp32 are widened this many at a time where a product of many rows wants them so.
 constexpr int64_t kPanelWeights = int64_t{1} << 20;
 
+const Kernels& cpu_kernels() {
+  return inference_kernels(at::kCPU, at::kFloat);
+}
+
+QuantisedMatrix quantised(const Tensor& weight, WeightType type) {
+  const Tensor wide = weight.detach().to(at::kFloat).contiguous();
+  if (!at::isfinite(wide).all().item<bool>()) {
+    throw Error("weights that are not finite cannot be rounded to fewer bits", "take an earlier checkpoint");
+  }
+  const int64_t M = wide.size(0), N = wide.size(1);
+  QuantisedMatrix result{at::empty({cpu_kernels().quantised_bytes(type, M, N)}, at::kByte), type, M, N};
+  cpu_kernels().quantise_matrix({.from = view(wide), .type = type, .to = result.bytes.data_ptr()});
+  return result;
+}
+
+WeightMatrix view_of(const QuantisedMatrix& weight) {
+  return {weight.bytes.const_data_ptr(), weight.type, weight.M, weight.N};
+}
+
 WeightMatrix view_of(const Tensor& weight) {
   const auto type = weight.scalar_type() == at::kBFloat16 ? WeightType::bf16 : WeightType::fp32;
   return {weight.const_data_ptr(), type, weight.size(0), weight.size(1)};
@@ -21,6 +42,27 @@ WeightMatrix view_of(const Tensor& weight) {
 // Rows [first, first + count) in fp32.
 Tensor widened(const Tensor& weight, int64_t first, int64_t count) {
   return weight.narrow(0, first, count).to(at::kFloat);
+}
+
+Tensor widened(const QuantisedMatrix& weight, int64_t first, int64_t count) {
+  Tensor rows = at::empty({count, weight.N}, at::kFloat);
+  cpu_kernels().widen_rows({.weight = view_of(weight), .first = first, .y = mutable_view(rows)});
+  return rows;
+}
+
+// y = x W^T of rows [first, first + count) of a dense matrix.
+template <typename Matrix>
+void multiply_dense(const Matrix& weight, const Tensor& x, int64_t first, int64_t count, const Tensor& y, bool add) {
+  // ATen's product: for prompts of a few hundred rows it is faster than our own (docs/log.md).
+  y.narrow(1, first, count).addmm_(x, widened(weight, first, count).t(), add ? 1 : 0);
+}
+
+template <typename Matrix>
+void multiply_pair(const Matrix& a, const Matrix& b, const Tensor& x, int64_t first, int64_t count, const Tensor& y,
+                   bool add) {
+  const Halves out = {y.narrow(1, first, count), y.narrow(1, y.size(1) / 2 + first, count)};
+  multiply(complex_products(halves_of(x), widened(a, first, count).t(), widened(b, first, count).t(),
+                            ComplexFactor::a_minus_ib, out, add));
 }
 
 }  // namespace
@@ -64,7 +106,13 @@ bool is_weight_type(torch::ScalarType type) {
   return type == at::kFloat || type == at::kBFloat16;
 }
 
-Weight stored(const Weight& weight) {
+Weight stored(const Weight& weight, WeightType type) {
+  const bool is_rounded = type == WeightType::int8 || type == WeightType::int4;
+  if (std::holds_alternative<QuantisedWeight>(weight)) return weight;
+  if (const auto* pair = std::get_if<ComplexWeight>(&weight); pair != nullptr && is_rounded) {
+    return QuantisedWeight{quantised(pair->a, type), quantised(pair->b, type)};
+  }
+  if (is_rounded) return QuantisedWeight{quantised(std::get<DenseWeight>(weight).weight, type), {}};
   Weight result = weight;
   for (Tensor* tensor : tensors_of(result)) *tensor = tensor->detach().contiguous();
   return result;
@@ -72,26 +120,37 @@ Weight stored(const Weight& weight) {
 
 WeightView view(const Weight& weight) {
   if (const auto* pair = std::get_if<ComplexWeight>(&weight)) return {view_of(pair->a), view_of(pair->b)};
+  if (const auto* rounded = std::get_if<QuantisedWeight>(&weight)) {
+    return {view_of(rounded->a), rounded->b ? view_of(*rounded->b) : WeightMatrix()};
+  }
   return {view_of(std::get<DenseWeight>(weight).weight), {}};
 }
 
-Weight narrow_outputs(const DenseWeight& weight, int64_t first, int64_t count) {
-  return count == weight.weight.size(0) ? weight : DenseWeight{weight.weight.narrow(0, first, count)};
+Weight narrow_outputs(const Weight& weight, int64_t first, int64_t count) {
+  const WeightView whole = view(weight);
+  if (count == whole.a.M) return weight;
+  if (const auto* rounded = std::get_if<QuantisedWeight>(&weight)) {
+    const int64_t begin = cpu_kernels().quantised_bytes(whole.a.type, first, whole.a.N);
+    const int64_t bytes = cpu_kernels().quantised_bytes(whole.a.type, count, whole.a.N);
+    return QuantisedWeight{{rounded->a.bytes.narrow(0, begin, bytes), whole.a.type, count, whole.a.N}, {}};
+  }
+  return DenseWeight{std::get<DenseWeight>(weight).weight.narrow(0, first, count)};
 }
 
 void multiply_rows(const Weight& weight, const Tensor& x, const Tensor& y, Output output) {
   const auto [a, b] = view(weight);
-  const int64_t panel = a.type == WeightType::fp32 ? a.M : std::max<int64_t>(1, kPanelWeights / a.N);
+  const int64_t panel = a.type == WeightType::fp32 ? a.M : std::max<int64_t>(16, kPanelWeights / a.N / 16 * 16);
   const bool add = output == Output::add;
   for (int64_t first = 0; first < a.M; first += panel) {
     const int64_t count = std::min(panel, a.M - first);
     if (const auto* pair = std::get_if<ComplexWeight>(&weight)) {
-      const Halves out = {y.narrow(1, first, count), y.narrow(1, a.M + first, count)};
-      multiply(complex_products(halves_of(x), widened(pair->a, first, count).t(), widened(pair->b, first, count).t(),
-                                ComplexFactor::a_minus_ib, out, add));
+      multiply_pair(pair->a, pair->b, x, first, count, y, add);
+    } else if (const auto* rounded = std::get_if<QuantisedWeight>(&weight); rounded != nullptr && rounded->b) {
+      multiply_pair(rounded->a, *rounded->b, x, first, count, y, add);
+    } else if (rounded != nullptr) {
+      multiply_dense(rounded->a, x, first, count, y, add);
     } else {
-      // ATen's product: for prompts of a few hundred rows it is faster than our own (docs/log.md).
-      y.narrow(1, first, count).addmm_(x, widened(std::get<DenseWeight>(weight).weight, first, count).t(), add ? 1 : 0);
+      multiply_dense(std::get<DenseWeight>(weight).weight, x, first, count, y, add);
     }
   }
 }

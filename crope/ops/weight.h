@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -20,11 +21,24 @@ struct DenseWeight {
   torch::Tensor weight;  // [out, in]
 };
 
-using Weight = std::variant<DenseWeight, ComplexWeight>;
+// int8 or int4, for inference alone: a matrix in the order of the device's kernels.
+struct QuantisedMatrix {
+  torch::Tensor bytes;
+  WeightType type = WeightType::int8;
+  std::int64_t M = 0, N = 0;
+};
+
+// Dense, or a pair a, b.
+struct QuantisedWeight {
+  QuantisedMatrix a;
+  std::optional<QuantisedMatrix> b;
+};
+
+using Weight = std::variant<DenseWeight, ComplexWeight, QuantisedWeight>;
 
 // --- training: differentiable in x and the weights ---
 
-// y[..., out] from x[..., in].
+// y[..., out] from x[..., in]. REQUIRES, for all of this part: the weight is not quantised.
 torch::Tensor project(const torch::Tensor& x, const Weight& weight);
 
 // Several maps of the same input, in one operation for each kind of map.
@@ -49,14 +63,15 @@ std::vector<torch::Tensor*> tensors_of(Weight& weight);
 // Whether kernels read tensors of this type.
 bool is_weight_type(torch::ScalarType type);
 
-// The same weight without gradients, rows without gaps.
-Weight stored(const Weight& weight);
+// The same weight without gradients, for kernels: rows without gaps, or rounded where `type` is int8 or int4. A weight
+// keeps its own type where `type` is another. Throws Error if a weight that is to be rounded is not finite.
+Weight stored(const Weight& weight, WeightType type = WeightType::fp32);
 
 // REQUIRES: the weight is stored().
 WeightView view(const Weight& weight);
 
-// Outputs [first, first + count) of a dense weight.
-Weight narrow_outputs(const DenseWeight& weight, std::int64_t first, std::int64_t count);
+// Outputs [first, first + count) of a stored dense weight. REQUIRES: 16 divides `first`.
+Weight narrow_outputs(const Weight& weight, std::int64_t first, std::int64_t count);
 
 // y = weight(x), or y += weight(x), of many rows: x[R, in], y[R, out], fp32, columns side by side. A few rows are the
 // business of the kernel linear_rows.

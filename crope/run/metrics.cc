@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "crope/base/error.h"
 #include "crope/formats/jsonl.h"
 #include "crope/run/run_dir.h"
 
@@ -52,6 +53,14 @@ std::optional<std::int64_t> whole_number(const Json& value) {
   return static_cast<std::int64_t>(number);
 }
 
+Json parsed_or_null(std::string_view text) {
+  try {
+    return parse_json(text, kMetricsFile);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::optional<double> MetricsLine::number(const char* field) const {
@@ -69,8 +78,8 @@ std::map<std::string, double> MetricsLine::other_losses() const {
 }
 
 std::optional<MetricsLine> parse_metrics_line(std::string_view text) {
-  Json fields = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (fields.is_discarded()) fields = Json::parse(without_bare_constants(text), nullptr, /*allow_exceptions=*/false);
+  Json fields = parsed_or_null(text);
+  if (fields.is_null()) fields = parsed_or_null(without_bare_constants(text));
   if (!fields.is_object() || !fields.contains("step")) return std::nullopt;
   const auto step = whole_number(fields["step"]);
   if (!step) return std::nullopt;

@@ -196,11 +196,11 @@ HttpResponse Api::detokenize(const HttpRequest& request) {
 }
 
 HttpResponse Api::model_info(const HttpRequest&) {
-  Json card = model_card(model_.model.config,
-                         {.name = options_.name,
-                          .precision = model::weight_type_name(model_.model.parameters.front().value.scalar_type()),
-                          .has_tokenizer = tokenizer() != nullptr,
-                          .is_run = run_.is_run()});
+  Json card =
+      model_card(model_.model.config, {.name = options_.name,
+                                       .precision = std::string(Choice(model::weight_type(model_.model)).name()),
+                                       .has_tokenizer = tokenizer() != nullptr,
+                                       .is_run = run_.is_run()});
   const CompletionRequest defaults;
   card["sampling"] = {{"temperature", defaults.sampling.temperature},
                       {"top_k", defaults.sampling.top_k},

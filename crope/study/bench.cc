@@ -12,6 +12,8 @@
 #include "crope/infer/decoder.h"
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
+#include "crope/model/language_model.h"
+#include "crope/model/parameters.h"
 #include "crope/ops/device.h"
 #include "crope/text/bpe_trainer.h"
 #include "crope/text/tokenizer.h"
@@ -20,8 +22,19 @@
 namespace crope::study {
 namespace {
 
-DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t tokens) {
-  infer::Decoder decoder(model::make_random_transformer(config));
+// Bytes of the weights that one token reads.
+double weight_bytes(const model::ModelConfig& config, ops::WeightType type) {
+  if (type == ops::WeightType::fp32) return model::cost_per_token(config, 1).weight_bytes;
+  const model::ParameterCounts counts = model::count_parameters(config);
+  const double bits = type == ops::WeightType::int8 ? 8.5 : 4.5;  // the vocabulary's matrix always has 8.5
+  return (8.5 * static_cast<double>(counts.embedding) + bits * static_cast<double>(counts.total() - counts.embedding)) /
+         8;
+}
+
+DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t tokens, ops::WeightType type) {
+  model::Transformer model = model::make_random_transformer(config);
+  model.inference_weights = type;
+  infer::Decoder decoder(model);
   const std::int64_t most = config.max_seq_len - 1;
   std::vector<std::int32_t> prompt(static_cast<std::size_t>(std::clamp<std::int64_t>(most - tokens, 1, 512)));
   for (std::size_t i = 0; i < prompt.size(); ++i) {
@@ -49,7 +62,7 @@ DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t toke
     speed.prefill_tokens_per_second = static_cast<double>(prompt.size()) / prefill;
     speed.decode_tokens_per_second = static_cast<double>(count) / decode;
   }
-  speed.read_bytes = speed.decode_tokens_per_second * model::cost_per_token(config, 1).weight_bytes;
+  speed.read_bytes = speed.decode_tokens_per_second * weight_bytes(config, type);
   return speed;
 }
 
@@ -99,7 +112,10 @@ BenchResult run_bench(const BenchOptions& options, Log& log) {
     variant.variant = name;
     variant.step = measure_step(shape, options.repetitions);
     log.info(fmt::format("{}: decoding", name));
-    variant.decode = measure_decoding(shape.config, options.decoded_tokens);
+    variant.decode = measure_decoding(shape.config, options.decoded_tokens, ops::WeightType::fp32);
+    for (const ops::WeightType type : {ops::WeightType::int8, ops::WeightType::int4}) {
+      variant.rounded[std::string(Choice(type).name())] = measure_decoding(shape.config, options.decoded_tokens, type);
+    }
   }
   log.info("the tokenizer");
   result.tokenizer = measure_tokenizer(result.threads);
@@ -120,12 +136,19 @@ Json to_json(const StepCost& cost) {
 Json to_json(const BenchResult& result) {
   Json variants = Json::array();
   for (const VariantBench& each : result.variants) {
+    Json rounded = Json::object();
+    for (const auto& [type, speed] : each.rounded) {
+      rounded[type] = {{"prefill_tokens_per_second", speed.prefill_tokens_per_second},
+                       {"decode_tokens_per_second", speed.decode_tokens_per_second},
+                       {"decode_bandwidth_share", speed.read_bytes / result.machine.read_bytes}};
+    }
     variants.push_back({{"variant", each.variant},
                         {"step", to_json(each.step)},
                         {"gemm_share", each.step.flops / each.step.gradient_s() / result.machine.gemm_flops},
                         {"prefill_tokens_per_second", each.decode.prefill_tokens_per_second},
                         {"decode_tokens_per_second", each.decode.decode_tokens_per_second},
-                        {"decode_bandwidth_share", each.decode.read_bytes / result.machine.read_bytes}});
+                        {"decode_bandwidth_share", each.decode.read_bytes / result.machine.read_bytes},
+                        {"rounded_weights", std::move(rounded)}});
   }
   return {{"threads", result.threads},
           {"instruction_set", result.instruction_set},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct DecodeSpeed {
 struct VariantBench {
   std::string variant;
   StepCost step;
-  DecodeSpeed decode;
+  DecodeSpeed decode;                               // with the weights in fp32
+  std::map<std::string, DecodeSpeed> rounded = {};  // with those of "int8" and "int4"
 };
 
 struct TokenizerSpeed {

@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/json_fields.h"
 #include "crope/text/byte_alphabet.h"
 
 namespace crope::text {
@@ -15,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestVocabularyFile = std::uint64_t{1} << 28;
-constexpr int kDeepestNesting = 64;
 
 // Ids must be 0, 1, …, n - 1, each once.
 class TokenList {
@@ -47,33 +48,15 @@ class TokenList {
 
 Json parse_with_vocabulary(const fs::path& file, const std::vector<std::string>& path,
                            std::vector<std::pair<std::string, std::int64_t>>& members) {
-  const std::string text = read_file(file, kLargestVocabularyFile);
-  const std::string origin = file.string();
-  std::vector<std::string> keys(kDeepestNesting + 2);  // the key that each depth is in
-  const auto take = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > kDeepestNesting) throw Error(fmt::format("{}: JSON nested too deep", origin));
-    const bool is_key = event == Json::parse_event_t::key;
-    if (is_key) keys[depth] = parsed.get<std::string>();
-    if (depth != static_cast<int>(path.size()) + 1) return true;
-    for (std::size_t i = 0; i < path.size(); ++i) {
-      if (keys[i + 1] != path[i]) return true;
+  const auto take = [&](std::string key, const Json& value) {
+    if (!value.is_number_integer()) {
+      throw Error(fmt::format("{}: token '{}' has no whole number for its id", file.string(), key));
     }
-    if (is_key) {
-      members.emplace_back(keys[depth], -1);
-    } else if (event != Json::parse_event_t::value || !parsed.is_number_integer() || members.empty()) {
-      throw Error(fmt::format("{}: token '{}' has no whole number for its id", origin, keys[depth]));
-    } else {
-      members.back().second = parsed.get<std::int64_t>();
-    }
-    return false;
+    members.emplace_back(std::move(key), value.get<std::int64_t>());
   };
-  try {
-    return Json::parse(text, take);
-  } catch (const Json::parse_error& e) {
-    throw Error(fmt::format("{}: not valid JSON at byte {}", origin, e.byte), "the text is damaged or was cut off");
-  } catch (const Json::exception& e) {
-    throw Error(fmt::format("{}: not valid JSON: {}", origin, e.what()));
-  }
+  Json rest = parse_json_members(read_file(file, kLargestVocabularyFile), file.string(), path, take);
+  if (!rest.is_object()) throw Error(fmt::format("{}: {}", file.string(), expected_found("an object", &rest)));
+  return rest;
 }
 
 std::pair<std::string, std::string> split_merge(std::string_view line, std::string_view origin, std::size_t rank) {

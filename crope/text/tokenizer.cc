@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -54,9 +54,10 @@ struct Tokenizer::State {
       ids_by_bytes.emplace(vocabulary.tokens[id], static_cast<std::int32_t>(id));
     }
     for (const SpecialToken& special : vocabulary.special_tokens) {
-      starts_special[static_cast<std::uint8_t>(special.content[0])] = true;
+      specials.push_back(&special);
       if (special.content == kEndOfText) end_of_text = special.id;
     }
+    std::ranges::sort(specials, {}, &SpecialToken::content);
   }
 
   // The cache that is not `full`. A caller keeps it for the time of one call at most.
@@ -91,13 +92,20 @@ struct Tokenizer::State {
 
   // The longest special token that starts at `place`, or null.
   const SpecialToken* special_at(std::string_view text, std::size_t place) const {
-    if (!starts_special[static_cast<std::uint8_t>(text[place])]) return nullptr;
     const SpecialToken* longest = nullptr;
-    for (const SpecialToken& special : vocabulary.special_tokens) {
-      if (text.substr(place).starts_with(special.content) &&
-          (longest == nullptr || special.content.size() > longest->content.size())) {
-        longest = &special;
+    // Those that begin as the text does: a stretch of the sorted list, narrowed byte by byte.
+    std::span<const SpecialToken* const> alike = specials;
+    for (std::size_t size = 0; !alike.empty(); ++size) {
+      if (alike.front()->content.size() == size) {
+        longest = alike.front();
+        alike = alike.subspan(1);
       }
+      if (place + size == text.size()) break;
+      const auto byte = [size](const SpecialToken* special) {
+        return static_cast<std::uint8_t>(special->content[size]);
+      };
+      const auto found = std::ranges::equal_range(alike, static_cast<std::uint8_t>(text[place + size]), {}, byte);
+      alike = {found.begin(), found.end()};
     }
     return longest;
   }
@@ -114,7 +122,7 @@ struct Tokenizer::State {
   const Vocabulary vocabulary;
   const BpeMerger merger;
   std::unordered_map<std::string_view, std::int32_t> ids_by_bytes;
-  std::array<bool, 256> starts_special{};
+  std::vector<const SpecialToken*> specials;  // sorted by their bytes
   std::optional<std::int32_t> end_of_text;
   mutable std::mutex mutex;
   mutable std::shared_ptr<WordCache> cache;  // none before the first text

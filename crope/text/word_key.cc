@@ -1,8 +1,15 @@
 #include "crope/text/word_key.h"
 
 #include <algorithm>
+#include <random>
 
 namespace crope::text {
+
+const std::array<std::uint64_t, 2> WordKey::kSeeds = [] {
+  std::random_device device;
+  const auto draw = [&] { return std::uint64_t{device()} << 32 | device(); };
+  return std::array{draw(), draw()};
+}();
 
 WordKey WordKey::of_long(std::string_view word) {
   std::uint64_t hash = word.size();

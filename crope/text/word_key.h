@@ -1,6 +1,7 @@
 // A word as tables of words look for it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,9 +21,10 @@ struct WordKey {
 
   bool is_long() const { return word.size() > kInlineBytes; }
 
-  // Folded product: every bit of both reaches the low bits of the result.
+  // Folded product: every bit of both reaches the low bits of the result. The seeds differ in every process, so that
+  // nobody can choose words that meet in one place of a table.
   static std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a ^ 0xA0761D6478BD642F) * (b ^ 0xE7037ED1A0B428DB);
+    const auto product = static_cast<unsigned __int128>(a ^ kSeeds[0]) * (b ^ kSeeds[1]);
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
 
@@ -42,6 +44,8 @@ struct WordKey {
   }
 
  private:
+  static const std::array<std::uint64_t, 2> kSeeds;
+
   static WordKey of_long(std::string_view word);
 };
 

@@ -16,6 +16,7 @@
 #include "crope/model/cost.h"
 #include "crope/optim/grad_clip.h"
 #include "crope/train/gemm_peak.h"
+#include "crope/train/memory_need.h"
 #include "crope/train/optimizer.h"
 #include "crope/train/starting_model.h"
 #include "crope/train/train_step.h"
@@ -73,6 +74,7 @@ DryRun dry_run(const TrainJob& job, Log& log) {
   batch.tokens.resize(static_cast<std::size_t>(batch.rows * (config.seq_len + 1)));
   const double measured_pieces = static_cast<double>(batch.rows) / static_cast<double>(config.micro_batch_size);
 
+  require_training_memory(job);
   model::Transformer model = make_starting_model(job, log);
   model::set_requires_grad(model, true);
   Optimizer optimizer(model, optimizer_options(config));

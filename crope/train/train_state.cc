@@ -27,21 +27,12 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int kVersion = 1;
 constexpr const char* kStateFile = "train_state.json";
 constexpr const char* kTensorsFile = "train_state.safetensors";
-constexpr const char* kStateHash = "state_hash";
 constexpr std::array kHashedFiles = {model::kConfigFile, model::kWeightsFile, kTensorsFile};
 
 std::string file_hash(const fs::path& path) {
   return hash_text(content_hash(MappedFile::open(path)->bytes()));
-}
-
-// The hash of all other fields.
-std::string state_hash(Json state) {
-  state.erase(kStateHash);
-  const std::string text = state.dump();
-  return hash_text(content_hash(std::as_bytes(std::span(text))));
 }
 
 std::uint64_t checkpoint_bytes(const model::Transformer& model, const Optimizer& optimizer) {
@@ -49,11 +40,6 @@ std::uint64_t checkpoint_bytes(const model::Transformer& model, const Optimizer&
   for (const model::Parameter& parameter : model.parameters) numbers += parameter.value.numel();
   for (const StateShape& state : optimizer.whole_state()) numbers += c10::multiply_integers(state.shape);
   return numbers * sizeof(float);
-}
-
-Json best_to_json(const std::optional<BestValidation>& best) {
-  if (!best) return nullptr;
-  return {{"step", best->step}, {"val_loss", best->val_loss}};
 }
 
 // The files of a checkpoint that ranks write together.
@@ -99,18 +85,9 @@ void write_own_state(const Optimizer& optimizer, formats::SharedSafetensors& fil
 
 // What is the same on every rank: written by the first, when all parts are there.
 void write_rest(const fs::path& dir, const Optimizer& optimizer, const TrainProgress& progress) {
-  Json hashes = Json::object();
-  for (const char* name : kHashedFiles) hashes[name] = file_hash(dir / name);
-  Json state = {{"version", kVersion},
-                {"step", progress.step},
-                {"tokens", progress.tokens},
-                {"elapsed_s", progress.elapsed_s},
-                {"optimizer_steps", optimizer.steps()},
-                {"loader", data::to_json(progress.loader)},
-                {"best", best_to_json(progress.best)},
-                {"hashes", std::move(hashes)}};
-  state[kStateHash] = state_hash(state);
-  write_json(dir / kStateFile, state);
+  SavedState state{.progress = progress, .optimizer_steps = optimizer.steps()};
+  for (const char* name : kHashedFiles) state.file_hashes[name] = file_hash(dir / name);
+  write_json(dir / kStateFile, to_json(state));
 }
 
 void write_checkpoint(const fs::path& path, const model::Transformer& model, const Optimizer& optimizer,
@@ -149,28 +126,9 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
   });
 }
 
-// The content of train_state.json. Throws Error unless it and the files beside it have the hashes that it names.
-// Checkpoints of version 0.1 have no hash of the state itself.
-Json read_state(const fs::path& checkpoint, Log& log) {
+SavedState read_state(const fs::path& checkpoint) {
   const fs::path path = checkpoint / kStateFile;
-  Json state = read_json(path);
-  const JsonFields fields(state, path.string());
-  if (fields.get<std::int64_t>("version") != kVersion) {
-    fields.refuse("version", std::to_string(kVersion), "it was written by another version of this program");
-  }
-  if (fields.find(kStateHash) == nullptr) {
-    log.warn(fmt::format("{} has no hash of its own: it was written by version 0.1", path.string()));
-  } else if (fields.get<std::string>(kStateHash) != state_hash(state)) {
-    throw Error(fmt::format("{} is damaged or was edited: its hash differs from its fields", path.string()));
-  }
-  const JsonFields hashes = fields.object("hashes");
-  for (const char* name : kHashedFiles) {
-    if (file_hash(checkpoint / name) != hashes.get<std::string>(name)) {
-      throw Error(
-          fmt::format("{} is damaged: its hash differs from the one in {}", (checkpoint / name).string(), kStateFile));
-    }
-  }
-  return state;
+  return saved_state_from_json(read_json(path), path.string());
 }
 
 }  // namespace
@@ -199,18 +157,17 @@ void save_checkpoint(const fs::path& run, const model::Transformer& model, const
 }
 
 LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Log& log, const torch::TensorOptions& options) {
-  const Json state = read_state(checkpoint, log);
-  const JsonFields fields(state, (checkpoint / kStateFile).string());
-  TrainProgress progress;
-  progress.step = fields.get<std::int64_t>("step");
-  progress.tokens = fields.get<std::uint64_t>("tokens");
-  progress.elapsed_s = fields.get<double>("elapsed_s");
-  progress.loader = data::loader_state_from_json(fields.at("loader"), fields.origin());
-  if (fields.find("best") != nullptr) {
-    const JsonFields best = fields.object("best");
-    progress.best = {best.get<std::int64_t>("step"), best.get<double>("val_loss")};
+  const SavedState state = read_state(checkpoint);
+  const std::string origin = (checkpoint / kStateFile).string();
+  if (!state.has_own_hash) log.warn(fmt::format("{} has no hash of its own: it was written by version 0.1", origin));
+  const JsonFields hashes(state.file_hashes, origin);
+  for (const char* name : kHashedFiles) {
+    if (file_hash(checkpoint / name) != hashes.get<std::string>(name)) {
+      throw Error(
+          fmt::format("{} is damaged: its hash differs from the one in {}", (checkpoint / name).string(), kStateFile));
+    }
   }
-  return {.model = owned_copy(model::load_model(checkpoint, log, options)), .progress = progress};
+  return {.model = owned_copy(model::load_model(checkpoint, log, options)), .progress = state.progress};
 }
 
 void load_optimizer_state(const fs::path& checkpoint, Optimizer& optimizer) {
@@ -227,9 +184,7 @@ void load_optimizer_state(const fs::path& checkpoint, Optimizer& optimizer) {
     }
     Tensor(each.value).copy_(saved.narrow(0, each.first_row, each.value.size(0)));
   }
-  const Json state = read_json(checkpoint / kStateFile);
-  const JsonFields fields(state, (checkpoint / kStateFile).string());
-  optimizer.set_steps(fields.get<std::int64_t>("optimizer_steps"));
+  optimizer.set_steps(read_state(checkpoint).optimizer_steps);
 }
 
 }  // namespace crope::train

@@ -1,31 +1,15 @@
 // A checkpoint: a model directory, and beside the model all else that a run needs to go on bit for bit.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 
 #include "crope/base/log.h"
-#include "crope/data/token_loader.h"
 #include "crope/dist/process_group.h"
 #include "crope/model/transformer.h"
 #include "crope/train/optimizer.h"
+#include "crope/train/train_progress.h"
 
 namespace crope::train {
-
-struct BestValidation {
-  std::int64_t step;
-  double val_loss;
-};
-
-// How far a run has come.
-struct TrainProgress {
-  std::int64_t step = 0;  // finished updates
-  std::uint64_t tokens = 0;
-  double elapsed_s = 0;
-  data::LoaderState loader;
-  std::optional<BestValidation> best;  // among the checkpoints
-};
 
 // Writes the checkpoint of progress.step into the run directory: whole, or not at all. `tokenizer` is a tokenizer.json
 // to put beside the model; may be empty. The ranks of a group write one checkpoint, each a part of the weights and the

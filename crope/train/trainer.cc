@@ -25,6 +25,7 @@
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
 #include "crope/train/gemm_peak.h"
+#include "crope/train/memory_need.h"
 #include "crope/train/sample.h"
 #include "crope/train/starting_model.h"
 #include "crope/train/train_state.h"
@@ -45,9 +46,11 @@ class Trainer {
       if (group_->is_first()) {
         make_folder(job.run);
         lock_.emplace(job.run, "trains");
+        if (!lock_->warning().empty()) log_.warn(lock_->warning());
       }
       if (fs::exists(job.run / run::kRecordFile)) check_recorded_data(job, data);
       open_data(data);
+      require_training_memory(job);
     });
     restore_or_begin();
     dist::check_same(*group_, parameters_, fmt::format("the parameters at step {}", progress_.step));
@@ -55,6 +58,10 @@ class Trainer {
       if (!group_->is_first() || is_finished()) return;
       write_run_record(job, data);
       metrics_.emplace(job.run / run::kMetricsFile, progress_.step);
+      if (metrics_->missing_steps() > 0) {
+        log_.warn(fmt::format("{}: the lines of {} of the first {} steps are missing", run::kMetricsFile,
+                              metrics_->missing_steps(), progress_.step));
+      }
     });
   }
 
@@ -107,15 +114,20 @@ class Trainer {
   // there are some and none is whole: to begin again would overwrite what may still be saved.
   void restore_or_begin() {
     const std::vector<std::int64_t> candidates = agreed_candidates();
+    std::vector<std::string> rejected;
     for (const std::int64_t step : candidates) {
       const fs::path path = run::checkpoint_path(job_.run, step);
       std::string message;
       if (dist::all_succeed(
               *group_, [&] { restore(path); }, message)) {
+        if (!rejected.empty()) {
+          log_.warn(fmt::format("rejected {}; resuming from {} instead", fmt::join(rejected, ", "), path.string()));
+        }
         log_.info(fmt::format("resuming from step {} ({})", progress_.step, path.string()));
         return;
       }
-      log_.warn(message + (step == candidates.back() ? "" : "; trying the checkpoint before it"));
+      rejected.push_back(path.string());
+      log_.warn(fmt::format("the checkpoint {} cannot be used: {}", path.string(), message));
       progress_ = {};
       saved_step_ = 0;
     }
@@ -123,7 +135,7 @@ class Trainer {
       throw Error(fmt::format("{}: none of its {} checkpoints can be used", job_.run.string(), candidates.size()),
                   "put a good one back in its place, or remove the folder 'checkpoints' to begin again");
     }
-    begin(make_starting_model(job_, log_));
+    dist::run_on_all_ranks(*group_, [&] { begin(make_starting_model(job_, log_)); });
   }
 
   // As the first rank sees them.
@@ -279,6 +291,7 @@ class Trainer {
     saved_step_ = progress_.step;
     dist::run_on_all_ranks(*group_, [&] {
       if (!group_->is_first()) return;
+      metrics_->flush();  // the lines of a step are on disk before anybody resumes behind it
       run::link_checkpoint(job_.run, run::kLatestLink, progress_.step);
       if (is_best) run::link_checkpoint(job_.run, run::kBestLink, progress_.step);
       const auto best = progress_.best ? std::optional(progress_.best->step) : std::nullopt;

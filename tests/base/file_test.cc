@@ -2,9 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "crope/base/error.h"
 #include "tests/temporary_folder.h"
@@ -170,6 +174,61 @@ TEST(ReplaceSymlink, PointsToTheNewTargetAndLeavesNothingElse) {
   EXPECT_EQ(fs::read_symlink(folder / "link"), "two");
   EXPECT_EQ(count_entries(folder.path()), 1u);
   EXPECT_THROW(replace_symlink("one", folder / "absent/link"), Error);
+}
+
+TEST(DirectoryLock, IsOnAFileThatCanBeWritten) {
+  const test::TemporaryFolder folder;
+  const DirectoryLock lock(folder.path(), "works");
+  EXPECT_EQ(lock.warning(), "");
+  ASSERT_TRUE(fs::is_regular_file(folder / ".lock"));
+  bool is_writable = false;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code code;
+    if (fs::read_symlink(entry.path(), code) != folder / ".lock") continue;
+    const int descriptor = std::stoi(entry.path().filename().string());
+    is_writable = (::fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDWR;
+  }
+  EXPECT_TRUE(is_writable) << "NFS refuses an exclusive lock on a descriptor that only reads";
+}
+
+TEST(AppendFile, AddsToWhatIsThere) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "x", "one\ntw");
+  {
+    AppendFile file(folder / "x");
+    EXPECT_FALSE(file.ends_with_line());
+    file.write("o\n");
+    EXPECT_TRUE(file.ends_with_line());
+    file.flush();
+  }
+  EXPECT_EQ(read_file(folder / "x"), "one\ntwo\n");
+  EXPECT_TRUE(AppendFile(folder / "new").ends_with_line());
+  EXPECT_THROW(AppendFile(folder / "absent/x"), Error);
+  EXPECT_THROW(AppendFile("/dev/full").write("x"), Error);
+}
+
+// The umask belongs to the whole process: nobody else's files may change while we look at it.
+TEST(AtomicFile, TheUmaskHoldsForFilesAndFoldersOfAllThreads) {
+  const test::TemporaryFolder folder;
+  const mode_t former = ::umask(027);
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 100; ++i) {
+        const fs::path name = folder / (std::to_string(t) + "_" + std::to_string(i));
+        AtomicDirectory directory(name);
+        write_file(directory.working_path() / "x", "1");
+        directory.commit();
+        struct stat status {};
+        if (::stat(name.c_str(), &status) != 0 || (status.st_mode & 0777) != 0750) ++wrong;
+        if (::stat((name / "x").c_str(), &status) != 0 || (status.st_mode & 0777) != 0640) ++wrong;
+      }
+    });
+  }
+  threads.clear();
+  ::umask(former);
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

@@ -246,5 +246,35 @@ TEST_F(TrainCommand, ASignalGivesItsOwnExitStatusAfterACheckpoint) {
   }
 }
 
+TEST_F(TrainCommand, AModelFarTooLargeIsRefusedAtOnce) {
+  for (const char* more : {"--dry-run", "--steps 3"}) {
+    const auto result = train(std::string(more) + " --num-layers 1000 --d-model 65536 --d-ff 65536");
+    EXPECT_EQ(result.status, 1);
+    EXPECT_NE(result.err.find("TB for weights, gradients and optimiser state; "), std::string::npos) << result.err;
+  }
+}
+
+TEST_F(TrainCommand, ARejectedCheckpointIsReportedWithTheOneThatIsUsed) {
+  ASSERT_EQ(train("--steps 4 --checkpoint-every 2").status, 0);
+  const fs::path checkpoints = run() / "checkpoints";
+  fs::resize_file(checkpoints / "step_00000004/model.safetensors", 100);
+  const auto result = train("--steps 4 --checkpoint-every 2");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("rejected " + (checkpoints / "step_00000004").string() + "; resuming from " +
+                            (checkpoints / "step_00000002").string() + " instead"),
+            std::string::npos)
+      << result.err;
+}
+
+TEST_F(TrainCommand, AGapInTheMetricsIsReported) {
+  ASSERT_EQ(train("--steps 4 --checkpoint-every 2").status, 0);
+  const std::string lines = read_file(run() / "metrics.jsonl");
+  write_file(run() / "metrics.jsonl", lines.substr(lines.find('\n') + 1));
+  const auto result = train("--steps 6");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("metrics.jsonl: the lines of 1 of the first 4 steps are missing"), std::string::npos)
+      << result.err;
+}
+
 }  // namespace
 }  // namespace crope

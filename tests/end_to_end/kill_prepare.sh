@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Kills `crope data prepare` at random moments, twenty times without mercy and five times politely, and checks that
+# Kills `crope data prepare` at random moments, 25 times (or KILLS) without mercy and five times politely, and checks that
 # nothing that looks whole is left, and that the preparation that is let through gives the shards of an undisturbed one.
 #
-#   tests/end_to_end/kill_prepare.sh build/release/crope
+#   tests/end_to_end/kill_prepare.sh build/release/crope [KILLS]
 set -euo pipefail
 
 readonly crope="$(realpath "$1")"
+readonly kills="${2:-25}"
 readonly folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -44,7 +45,7 @@ disturb() {
 }
 
 killed=0
-for _ in $(seq 20); do
+for _ in $(seq "$kills"); do
   disturb KILL
   if [ "$status" -ne 0 ]; then
     killed=$((killed + 1))
@@ -54,7 +55,7 @@ for _ in $(seq 20); do
   [ "$(leftovers)" -le 1 ] || fail "leftovers pile up"
   rm -rf out
 done
-[ "$killed" -ge 5 ] || fail "only $killed of 20 were killed before their end"
+[ "$((4 * killed))" -ge "$kills" ] || fail "only $killed of $kills were killed before their end"
 
 for _ in $(seq 5); do
   disturb INT
@@ -66,4 +67,4 @@ done
 (prepare out) > /dev/null 2>&1
 [ "$(leftovers)" -eq 0 ] || fail "leftovers were not removed"
 diff -r reference out || fail "the shards differ from those of an undisturbed preparation"
-printf 'kill_prepare: %d of 20 killed, shards equal\n' "$killed"
+printf 'kill_prepare: %d of %d killed, shards equal\n' "$killed" "$kills"

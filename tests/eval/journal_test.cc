@@ -66,5 +66,19 @@ TEST(Journal, AModelHasAnotherFingerprintWhenAByteDiffers) {
   EXPECT_NE(model_fingerprint(folder.path()), before);
 }
 
+TEST(Journal, ALineWithFewerFlagsThanScoresIsDamaged) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "j", R"({"key":"a","log_likelihoods":[-1.0,-2.0],"is_greedy":[true],"text":""})"
+                           "\n"
+                           R"({"key":"b","log_likelihoods":[-1.0],"is_greedy":[],"text":""})"
+                           "\n"
+                           R"({"key":"c","log_likelihoods":[-1.0],"is_greedy":[false],"text":""})"
+                           "\n");
+  const Journal journal(folder / "j");
+  EXPECT_FALSE(journal.find("a"));
+  EXPECT_FALSE(journal.find("b"));
+  EXPECT_TRUE(journal.find("c"));
+}
+
 }  // namespace
 }  // namespace crope::eval

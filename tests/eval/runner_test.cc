@@ -118,5 +118,16 @@ TEST(GenerationTokens, HalfTheWindowWhereItIsSmall) {
   EXPECT_EQ(generation_tokens(task, 64), 32);
 }
 
+TEST_F(Running, ALineOfTheJournalWithFewerScoresIsComputedAgain) {
+  Task task{.name = "t"};
+  task.items.push_back({.context = "q", .choices = {"a", "b"}});
+  const auto first = run(task);
+  Json line = parse_json(read_file(folder_ / "journal.jsonl"), "journal");
+  line["log_likelihoods"].erase(1);
+  line["is_greedy"].erase(1);
+  write_file(folder_ / "journal.jsonl", line.dump() + "\n");
+  EXPECT_EQ(run(task)[0].log_likelihoods, first[0].log_likelihoods);
+}
+
 }  // namespace
 }  // namespace crope::eval

@@ -175,5 +175,28 @@ TEST_F(JsonlTest, MissingFilesAndFoldersAreErrors) {
   EXPECT_THROW(InputStream::open(folder_), Error);
 }
 
+TEST_F(JsonlTest, ALineOfFortyThousandKeysIsReadAndNotListed) {
+  std::string line = "{\"k\":0";
+  for (int i = 0; i < 40'000; ++i) line += ",\"k" + std::to_string(i) + "\":0";
+  const fs::path path = put("hostile.jsonl", line + "}\n" + line + ",\"text\":\"here\"}\n");
+  JsonlReader reader(InputStream::open(path), "text");
+  const auto without = reader.next();
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->kind, JsonlRow::Kind::bad);
+  EXPECT_LT(without->problem.size(), 1000u);
+  const auto with = reader.next();
+  ASSERT_TRUE(with);
+  EXPECT_EQ(with->text, "here");
+}
+
+TEST_F(JsonlTest, OfManyFieldsSomeAreListed) {
+  std::string line = "{\"k\":0";
+  for (int i = 0; i < 100; ++i) line += ",\"k" + std::to_string(i) + "\":0";
+  JsonlReader reader(InputStream::open(put("many.jsonl", line + "}")), "text");
+  const std::string problem = reader.next()->problem;
+  EXPECT_NE(problem.find("there are: k, k0, k1"), std::string::npos) << problem;
+  EXPECT_TRUE(problem.ends_with(", ...")) << problem;
+}
+
 }  // namespace
 }  // namespace crope::formats

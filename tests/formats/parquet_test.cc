@@ -13,6 +13,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/memory.h"
 #include "crope/base/random.h"
 
 namespace crope::formats {
@@ -40,7 +41,7 @@ class ParquetTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   fs::path write(const std::shared_ptr<arrow::Array>& text, std::int64_t row_group = 3,
-                 arrow::Compression::type compression = arrow::Compression::SNAPPY) {
+                 arrow::Compression::type compression = arrow::Compression::SNAPPY, bool keeps_types = true) {
     arrow::Int64Builder numbers;
     for (std::int64_t i = 0; i < text->length(); ++i) EXPECT_TRUE(numbers.Append(i).ok());
     const auto schema = arrow::schema({arrow::field("id", arrow::int64()), arrow::field("text", text->type())});
@@ -48,7 +49,8 @@ class ParquetTest : public testing::Test {
     const fs::path path = folder_ / "rows.parquet";
     const auto file = arrow::io::FileOutputStream::Open(path.string()).ValueOrDie();
     const auto properties = parquet::WriterProperties::Builder().compression(compression)->build();
-    const auto keep_types = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+    parquet::ArrowWriterProperties::Builder builder;
+    const auto keep_types = keeps_types ? builder.store_schema()->build() : builder.build();
     EXPECT_TRUE(
         parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), file, row_group, properties, keep_types).ok());
     EXPECT_TRUE(file->Close().ok());
@@ -135,6 +137,29 @@ TEST_F(ParquetTest, RandomDamageIsAnErrorOrReadable) {
     } catch (const Error&) {
     }
   }
+}
+
+// 256 rows of one text of 6 MB, stored once in a dictionary and compressed.
+TEST_F(ParquetTest, ASmallFileOfHugeRowsIsRefusedBeforeTheyAreMade) {
+  const Values values(256, std::string(6'000'000, 'x'));
+  const fs::path path = write(make_array(arrow::StringDictionaryBuilder(), values), 256, arrow::Compression::ZSTD,
+                              /*keeps_types=*/false);
+  EXPECT_LT(fs::file_size(path), 10'000u);
+  const std::uint64_t before = peak_memory();
+  try {
+    ParquetColumn column = ParquetColumn::open(path, "text");
+    while (column.next()) continue;
+    FAIL() << "1.5 GB were made";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("more than the 512 MB allowed"), std::string::npos) << e.what();
+  }
+  EXPECT_LT(peak_memory() - before, std::uint64_t{768} << 20) << "the allocator keeps some that it got back";
+}
+
+TEST_F(ParquetTest, LongRowsAreReadInSmallBatches) {
+  Values values;
+  for (int i = 0; i < 40; ++i) values.push_back(std::string(4'000'000, static_cast<char>('a' + i % 26)));
+  EXPECT_EQ(read_all(write(make_array(arrow::StringBuilder(), values), 40)).size(), 40u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "crope/ops/cpu/isa.h"
 #include "tests/golden_models.h"
 #include "tests/infer/small_model.h"
+#include "tests/tensor_checks.h"
 
 namespace crope::infer {
 namespace {
@@ -101,6 +102,51 @@ TEST_P(DecoderOfVariant, Bf16WeightsGiveTheLogitsOfTheirValues) {
   const Tensor expected = uncached_logits(test::rounded_model(model, at::kFloat), ids);
   Decoder decoder(test::rounded_model(model, at::kBFloat16));
   for (const std::size_t piece : {1, 6, 40}) expect_equal_logits(cached_logits(decoder, ids, piece), expected);
+}
+
+// The rounding of weights and activations shows in the logits, and not by much. Prompts, whose activations are not
+// rounded, are nearer.
+TEST_P(DecoderOfVariant, RoundedWeightsAreNearTheirModel) {
+  model::Transformer model = small_model(GetParam().variant, /*max_seq_len=*/40);
+  const Ids ids = draw_ids(3, 40);
+  const Tensor expected = uncached_logits(model, ids);
+  for (const auto& [type, most] : {std::pair(ops::WeightType::int8, 0.02), std::pair(ops::WeightType::int4, 0.25)}) {
+    model.inference_weights = type;
+    Decoder decoder(model);
+    const double single = test::relative_error(cached_logits(decoder, ids, 1), expected);
+    const double prompt = test::relative_error(cached_logits(decoder, ids, 40), expected);
+    EXPECT_GT(prompt, 1e-4);
+    EXPECT_LT(prompt, most);
+    EXPECT_LT(single, most);
+  }
+}
+
+// Bit for bit, as with weights that are not rounded.
+TEST_P(DecoderOfVariant, RoundedWeightsGiveASequenceTheSameInCompany) {
+  model::Transformer model = small_model(GetParam().variant);
+  for (const auto type : {ops::WeightType::int8, ops::WeightType::int4}) {
+    model.inference_weights = type;
+    Decoder decoder(model);
+    std::vector<Ids> sequences;
+    std::vector<Tensor> alone;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      sequences.push_back(draw_ids(20 + i, 9));
+      alone.push_back(cached_logits(decoder, sequences.back(), 1));
+    }
+    std::vector<KvCache> caches;
+    for (std::size_t i = 0; i < sequences.size(); ++i) caches.push_back(decoder.make_cache());
+    for (std::int64_t t = 0; t < 9; ++t) {
+      std::vector<Chunk> steps;
+      for (std::size_t i = 0; i < sequences.size(); ++i) {
+        steps.push_back({&caches[i], std::span(sequences[i]).subspan(static_cast<std::size_t>(t), 1)});
+      }
+      decoder.append(steps);
+      const Tensor logits = decoder.logits(all_rows(sequences.size()));
+      for (std::size_t i = 0; i < sequences.size(); ++i) {
+        EXPECT_TRUE(at::equal(logits[static_cast<std::int64_t>(i)], alone[i][t]));
+      }
+    }
+  }
 }
 
 TEST_P(DecoderOfVariant, SequencesOfUnequalLengthTogether) {

@@ -1,8 +1,10 @@
 #include "crope/model/init.h"
 
 #include <ATen/Parallel.h>
+#include <signal.h>
 
 #include "crope/base/error.h"
+#include "crope/base/interrupt.h"
 #include "tests/tensor_checks.h"
 
 namespace crope::model {
@@ -51,6 +53,13 @@ TEST(Init, TakesTypeAndRefusesImpossibleShapes) {
   ModelConfig config = small(Variant::rope);
   config.num_heads = 3;
   EXPECT_THROW(make_random_transformer(config), UsageError);
+}
+
+TEST(Init, ASignalEndsIt) {
+  const InterruptScope scope;
+  EXPECT_NO_THROW(make_random_transformer(small(Variant::rope)));
+  ::raise(SIGTERM);
+  EXPECT_THROW(make_random_transformer(small(Variant::rope)), Interrupted);
 }
 
 }  // namespace

@@ -176,5 +176,19 @@ TEST_F(ModelDir, SaveRefusesAnExistingFolder) {
   EXPECT_THROW(save_model(model, folder_ / "m"), Error);
 }
 
+TEST_F(ModelDir, AConfigOfFortyThousandKeysIsRefused) {
+  Json config = config_to_json(tiny(Variant::rope));
+  std::string text = config.dump();
+  text.pop_back();
+  for (int i = 0; i < 40'000; ++i) text += ",\"k" + std::to_string(i) + "\":0";
+  write_file(folder_ / "config.json", text + "}");
+  try {
+    load_config(folder_.path());
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("more than 4096 keys"), std::string::npos) << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace crope::model

@@ -1,5 +1,6 @@
 #include "crope/ops/weight.h"
 
+#include "crope/base/error.h"
 #include "tests/tensor_checks.h"
 
 namespace crope::ops {
@@ -66,7 +67,46 @@ TEST(Weight, StoredWithoutGradientsOrGaps) {
 
 TEST(Weight, OutputsOfADenseWeight) {
   const DenseWeight weight{test::random_tensor({7, 3}, torch::kFloat32)};
-  EXPECT_TRUE(at::equal(dense_matrix(narrow_outputs(weight, 2, 4)), weight.weight.narrow(0, 2, 4)));
+  EXPECT_TRUE(at::equal(dense_matrix(narrow_outputs(Weight(weight), 2, 4)), weight.weight.narrow(0, 2, 4)));
+}
+
+// What a stored weight stands for, row by row.
+Tensor widened_outputs(const Weight& weight, int64_t in) {
+  const Tensor rows = at::eye(in), y = at::zeros({in, view(weight).out()});
+  multiply_rows(weight, rows, y, Output::overwrite);
+  return y.t().contiguous();
+}
+
+TEST(Weight, RoundedWeightsAreNearAndKeepTheirPairs) {
+  for (const bool is_pair : {false, true}) {
+    const Weight weight = random_weight(is_pair, 70, 96, torch::kFloat32);
+    for (const auto& [type, tolerance] : {std::pair(WeightType::int8, 0.006), std::pair(WeightType::int4, 0.1)}) {
+      const Weight rounded = stored(weight, type);
+      EXPECT_EQ(view(rounded).is_pair(), is_pair);
+      EXPECT_EQ(view(rounded).out(), 70);
+      EXPECT_EQ(view(rounded).in(), 96);
+      const Tensor dense = widened_outputs(rounded, 96);
+      test::expect_close(dense, dense_matrix(weight), tolerance);
+      EXPECT_FALSE(at::equal(dense, dense_matrix(weight)));
+      const Tensor x = test::random_tensor({40, 96}, torch::kFloat32), y = at::ones({40, 70});
+      multiply_rows(rounded, x, y, Output::add);
+      test::expect_close(y, at::linear(x, dense) + 1, 1e-6);
+    }
+  }
+}
+
+TEST(Weight, OutputsOfARoundedWeight) {
+  const Weight weight = stored(random_weight(false, 50, 40, torch::kFloat32), WeightType::int8);
+  const Tensor whole = widened_outputs(weight, 40);
+  EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 32, 18), 40), whole.narrow(0, 32, 18)));
+  EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 16, 16), 40), whole.narrow(0, 16, 16)));
+}
+
+TEST(Weight, WhatIsNotFiniteIsNotRounded) {
+  Tensor bad = test::random_tensor({4, 6}, torch::kFloat32);
+  bad[1][2] = INFINITY;
+  EXPECT_THROW(stored(DenseWeight{bad}, WeightType::int8), Error);
+  EXPECT_THROW(stored(ComplexWeight{at::ones({4, 6}), bad}, WeightType::int4), Error);
 }
 
 TEST(Weight, TensorsCanBeReplaced) {

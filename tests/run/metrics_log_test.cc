@@ -37,5 +37,20 @@ TEST(MetricsLog, SaysWhereItCannotWrite) {
   EXPECT_THROW(full.write({{"step", 1}}), Error);
 }
 
+TEST(MetricsLog, CountsTheStepsThatHaveNoLine) {
+  const test::TemporaryFolder folder;
+  const auto missing = [&](const std::string& text, std::int64_t last_step) {
+    write_file(folder / "m", text);
+    return MetricsLog(folder / "m", last_step).missing_steps();
+  };
+  const std::string one = "{\"step\":1,\"loss\":2.5}\n", three = "{\"step\":3,\"loss\":2.5}\n";
+  EXPECT_EQ(missing(one + "{\"step\":1,\"val_loss\":2.0}\n", 1), 0);
+  EXPECT_EQ(missing(one + three, 3), 1);
+  EXPECT_EQ(missing(one + "rubbish\n" + three, 3), 2) << "what follows damage is dropped";
+  EXPECT_EQ(missing("", 3), 3);
+  EXPECT_EQ(MetricsLog(folder / "absent", 3).missing_steps(), 3);
+  EXPECT_EQ(MetricsLog(folder / "new", 0).missing_steps(), 0);
+}
+
 }  // namespace
 }  // namespace crope::run

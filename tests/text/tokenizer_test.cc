@@ -170,5 +170,28 @@ TEST_F(Gpt2, GivesTheVectorsOfLlamaCpp) {
   EXPECT_GT(cases, 40);
 }
 
+// Thousands of special tokens that begin alike: the longest one wins, and the time does not grow with their number.
+TEST(Tokenizer, ManySpecialTokensThatBeginAlike) {
+  Vocabulary vocabulary = small_vocabulary();
+  const auto add = [&](const std::string& content) {
+    vocabulary.special_tokens.push_back({content, static_cast<std::int32_t>(vocabulary.tokens.size())});
+    vocabulary.tokens.push_back(content);
+    return vocabulary.special_tokens.back().id;
+  };
+  const std::int32_t open = add("<|<"), longer = add("<|<<<"), accent = add("<|\u00e9");
+  for (int i = 0; i < 5000; ++i) add("<|special_" + std::to_string(i) + "|>");
+  const Tokenizer tokenizer(vocabulary);
+  const auto special = [&](std::string_view text) { return tokenizer.encode_with_special(text); };
+  EXPECT_EQ(special("<|<"), std::vector{open});
+  EXPECT_EQ(special("<|<<").front(), open);
+  EXPECT_EQ(special("<|<<<"), std::vector{longer});
+  EXPECT_EQ(special("<|\u00e9<|<"), (std::vector{accent, open}));
+  EXPECT_EQ(special("<|special_4999|>").size(), 1u);
+  EXPECT_EQ(special("<|special_").size(), tokenizer.encode("<|special_").size());
+  std::string many;
+  for (int i = 0; i < 200'000; ++i) many += "<|";
+  EXPECT_EQ(tokenizer.decode(special(many)), many);
+}
+
 }  // namespace
 }  // namespace crope::text

@@ -4,6 +4,7 @@
 #include "crope/base/parallel.h"
 #include "crope/base/rounding.h"
 #include "crope/ops/cpu/kernels.h"
+#include "crope/ops/cpu/quantised_weight.h"
 #include "crope/ops/cpu/vector_math.h"
 
 namespace crope::ops::cpu {
@@ -28,6 +29,8 @@ void look_up_rows(const LookUpRows& call) {
     float* y = call.y.row(static_cast<std::int64_t>(r));
     if (call.table.type == WeightType::fp32) {
       std::copy_n(static_cast<const float*>(call.table.data) + first, D, y);
+    } else if (call.table.type != WeightType::bf16) {
+      widen_quantised_row(call.table, call.ids[r], y);
     } else {
       const auto* bf16 = static_cast<const std::uint16_t*>(call.table.data) + first;  // the upper half of a float
       for (std::int64_t i = 0; i < D; ++i) y[i] = std::bit_cast<float>(std::uint32_t{bf16[i]} << 16);
