@@ -5,6 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <future>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "crope/base/error.h"
@@ -20,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
+constexpr std::size_t kMostRefused = 32;  // connections that are being told that there are too many
 
 }  // namespace
 
@@ -30,7 +32,7 @@ struct HttpServer::State : SessionHost {
   void listen();
   void accept();
   void adopt(tcp::socket socket);
-  bool close_an_idle_one();
+  bool make_room();
   void tick();
   void stop_accepting();
 
@@ -96,21 +98,25 @@ void HttpServer::State::adopt(tcp::socket socket) {
   error_code ignored;
   socket.non_blocking(true, ignored);
   socket.set_option(tcp::no_delay(true), ignored);
-  const bool is_full = sessions.size() >= limits.max_connections && !close_an_idle_one();
+  const bool is_full = sessions.size() >= limits.max_connections && !make_room();
+  if (is_full && sessions.size() >= limits.max_connections + kMostRefused) return;  // closes it without a word
   const auto session = std::make_shared<Session>(*this, std::move(socket));
   sessions.insert(session);
   open = sessions.size();
-  if (is_full) session->refuse({503, "too many connections, none of them idle"});
+  if (is_full) session->refuse({503, "too many connections, all with a request"});
   session->read();
 }
 
-bool HttpServer::State::close_an_idle_one() {
-  Session* longest = nullptr;
+// Closes the longest idle connection, or, if all have begun a request, the one whose time for it is over first.
+bool HttpServer::State::make_room() {
+  Session* chosen = nullptr;
   for (const auto& session : sessions) {
-    if (session->is_idle() && (!longest || session->deadline() < longest->deadline())) longest = session.get();
+    if (!session->is_without_request()) continue;
+    const auto rank = [](const Session& each) { return std::pair(!each.is_idle(), each.deadline()); };
+    if (!chosen || rank(*session) < rank(*chosen)) chosen = session.get();
   }
-  if (longest != nullptr) longest->close();
-  return longest != nullptr;
+  if (chosen != nullptr) chosen->close();
+  return chosen != nullptr;
 }
 
 void HttpServer::State::tick() {

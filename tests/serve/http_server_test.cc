@@ -55,6 +55,11 @@ TEST(HttpServer, TooManyConnections) {
   std::list<RawClient> clients;
   for (int i = 0; i < 10; ++i) clients.emplace_back(running.server.port());
   running.expect_alive();  // idle ones make room
+  for (int i = 0; i < 10; ++i) {
+    clients.emplace_back(running.server.port());
+    clients.back().send("POST /v1/completions HTTP/1.1\r\nContent-Length: 500\r\n\r\n");
+  }
+  running.expect_alive();  // so do withheld ones
   for (int i = 0; i < 3; ++i) {
     clients.emplace_back(running.server.port());
     clients.back().send(

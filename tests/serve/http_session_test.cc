@@ -169,8 +169,7 @@ TEST(HttpSession, WithheldBodies) {
     if (answer.status == 100) answer = client.read_answer();
     EXPECT_EQ(answer.status, 408) << answer.head;
   }
-  EXPECT_NE(running.api.answer({.method = "GET", .path = "/metrics"}).body.find("crope_requests_answering 0\n"),
-            std::string::npos);
+  running.wait_until_answered();  // would never end if one had kept a worker
 }
 
 TEST(HttpSession, ARequestThatIsCutOffIsToldSo) {
