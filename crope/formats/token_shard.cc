@@ -148,6 +148,7 @@ TokenShard TokenShard::open(const fs::path& path) {
 }
 
 void TokenShard::read(std::uint64_t begin, std::span<std::int32_t> out) const {
+  if (out.empty()) return;
   const std::byte* source = file_->bytes().data() + offset_ + begin * static_cast<std::uint64_t>(width_);
   // By memcpy: the header of a .npy file may leave the tokens at any address.
   if (width_ == TokenWidth::u16) {

@@ -16,13 +16,13 @@ RANDOM=20261118
   --seq-len 256 --validate-every 0 --threads 1 >/dev/null 2>&1
 
 evaluate() { "$program" eval run --tasks hellaswag,mmlu,gsm8k --data world/eval --threads 1 --out "$1" >/dev/null 2>err; }
-lines() { cat "$1"/*.jsonl 2>/dev/null | wc -l; }
+lines() { { cat "$1"/*.jsonl "$1"/.*.jsonl 2>/dev/null || true; } | wc -l; }
 
 evaluate whole || { cat err; exit 1; }
 
 # Each gets a little further than the one before: a kill falls into its start, its answers or its results.
 done_kills=0
-for ((i = 0; i < kills; ++i)); do
+for ((i = 0; done_kills < kills; ++i)); do
   before=$(lines hunted)
   evaluate hunted & pid=$!
   if ((i % 4 > 0)); then
