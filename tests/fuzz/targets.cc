@@ -239,8 +239,8 @@ std::vector<std::string> config_seeds() {
 
 void read_hf_config(std::string_view bytes) {
   const Json json = parse_json(bytes, "input");
-  const interop::HfModel found = interop::read_hf_config(json, "input");
-  must(found.key_value_heads > 0 && found.config.num_heads % found.key_value_heads == 0, "heads form groups");
+  const model::ModelConfig found = interop::read_hf_config(json, "input");
+  must(found.num_heads % found.kv_heads() == 0, "heads form groups");
   interop::generation_ids(json, "input");
 }
 
