@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/text/tokenizer.h"
@@ -12,43 +10,6 @@
 
 namespace crope::text {
 namespace {
-
-std::string varint(std::uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  return bytes += static_cast<char>(value);
-}
-
-std::string bytes_field(int field, const std::string& data) {
-  return varint(static_cast<std::uint64_t>(field) << 3 | 2) + varint(data.size()) + data;
-}
-
-std::string number_field(int field, std::uint64_t value) {
-  return varint(static_cast<std::uint64_t>(field) << 3) + varint(value);
-}
-
-// The message that SentencePiece would write for the fixture.
-std::string model_bytes(std::uint64_t type = 2) {
-  const Vocabulary vocabulary = small_pieces();
-  std::string model;
-  for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-    std::string spelling = vocabulary.tokens[id];
-    const std::uint64_t kind = id == 0 ? 2 : id < 3 ? 3 : id < 259 ? 6 : 1;
-    if (kind == 6) {
-      char hex[8];
-      std::snprintf(hex, sizeof(hex), "<0x%02X>", static_cast<unsigned>(id - 3));
-      spelling = hex;
-    }
-    for (std::size_t at = spelling.find(' '); kind == 1 && at != std::string::npos; at = spelling.find(' ')) {
-      spelling.replace(at, 1, "\xE2\x96\x81");
-    }
-    std::string score(4, '\0');
-    std::memcpy(score.data(), &vocabulary.pieces->scores[id], 4);
-    model += bytes_field(1, bytes_field(1, spelling) + "\x15" + score + number_field(3, kind));
-  }
-  model += bytes_field(2, number_field(3, type) + bytes_field(9, "ignored"));
-  return model + bytes_field(3, bytes_field(1, "identity") + number_field(3, 1));
-}
 
 std::string refusal(const std::filesystem::path& path, const std::string& bytes) {
   write_file(path, bytes);
