@@ -117,7 +117,8 @@ TEST_P(DecoderOfVariant, RoundedWeightsAreNearTheirModel) {
     const double prompt = test::relative_error(cached_logits(decoder, ids, 40), expected);
     EXPECT_GT(prompt, 1e-4);
     EXPECT_LT(prompt, most);
-    EXPECT_LT(single, most);
+    // Activations are rounded in steps as fine as those of int8: an error of that size on top, and not several.
+    EXPECT_LT(single, 3 * prompt);
   }
 }
 

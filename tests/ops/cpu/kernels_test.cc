@@ -142,6 +142,7 @@ TEST(CpuKernels, RotaryRowsFindTheirPlaces) {
                         .values = {values.data() + (2 - r) * Kv, H, Kv, room * Kv}});
     }
     rotary_rows({.H = H,
+                 .G = H,
                  .q = as_matrix(q, H * K),
                  .k = as_matrix(k, H * K),
                  .v = as_matrix(v, H * Kv),
