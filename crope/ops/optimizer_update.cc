@@ -74,7 +74,7 @@ void decay_and_subtract(const Tensor& value, const Tensor& direction, double kee
 
 double sum_of_squares(const Tensor& x) {
   if (const auto kernel = flat_kernels_for({x}).sum_of_squares) return kernel(flat_view(x));
-  const double norm = x.norm().item<double>();
+  const double norm = at::linalg_vector_norm(x, 2, {}, false, at::kDouble).item<double>();
   return norm * norm;
 }
 
