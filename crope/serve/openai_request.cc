@@ -284,10 +284,10 @@ CompletionRequest chat_request(const Json& body, const RequestContext& context) 
 
 std::vector<std::int32_t> tokenize_request(const Json& body, const RequestContext& context) {
   const text::Tokenizer& tokenizer = require_tokenizer(context, "prompt");
-  if (const Json* messages = find_field(body, "messages")) return chat_prompt(*messages, context).ids;
-  const Json* prompt = find_field(body, "prompt");
-  if (prompt == nullptr || !prompt->is_string()) refuse("prompt", "a text", prompt);
   flag_field(body, "add_special_tokens", false);
+  const Json *messages = find_field(body, "messages"), *prompt = find_field(body, "prompt");
+  if (prompt == nullptr ? messages == nullptr : !prompt->is_string()) refuse("prompt", "a text", prompt);
+  if (messages != nullptr) return chat_prompt(*messages, context).ids;
   return tokenizer.encode_with_special(prompt->get_ref<const std::string&>());
 }
 

@@ -68,13 +68,17 @@ Json completion_schema(const ServedFacts& facts) {
   return object(std::move(properties), {"prompt"});
 }
 
-Json chat_schema(const ServedFacts& facts) {
+Json messages_schema() {
   const Json part = object({{"type", {{"const", "text"}}}, {"text", kText}}, {"type", "text"});
   const Json message = object({{"role", {{"enum", {"system", "developer", "user", "assistant"}}}},
                                {"content", {{"anyOf", {kText, list_of(part)}}}}},
                               {"role", "content"});
+  return {{"type", "array"}, {"items", message}, {"minItems", 1}};
+}
+
+Json chat_schema(const ServedFacts& facts) {
   Json properties = sampling_properties(facts);
-  properties["messages"] = {{"type", "array"}, {"items", message}, {"minItems", 1}};
+  properties["messages"] = messages_schema();
   properties["max_tokens"] = nullable(integer(0, kLargest));
   properties["max_completion_tokens"] = nullable(integer(0, kLargest));
   properties["logprobs"] = nullable(kFlag);
@@ -82,6 +86,15 @@ Json chat_schema(const ServedFacts& facts) {
   Json schema = object(std::move(properties), {"messages"});
   schema["anyOf"] = {{{"properties", {{"logprobs", {{"const", true}}}}}, {"required", {"logprobs"}}},
                      {{"properties", {{"top_logprobs", {{"enum", {0, nullptr}}}}}}}};
+  return schema;
+}
+
+Json tokenize_schema() {
+  Json schema = object(
+      {{"prompt", nullable(kText)}, {"messages", nullable(messages_schema())}, {"add_special_tokens", nullable(kFlag)}},
+      Json::array());
+  schema["anyOf"] =
+      Json::array({object({{"prompt", kText}}, {"prompt"}), object({{"messages", messages_schema()}}, {"messages"})});
   return schema;
 }
 
@@ -160,9 +173,8 @@ Json paths(const ServedFacts& facts) {
   all["/v1/chat/completions"]["post"] =
       operation("Answer a conversation.", answer("ChatAnswer"), reference("ChatRequest"));
   all["/v1/models"]["get"] = operation("The model that is served.", json(kAny));
-  all["/tokenize"]["post"] =
-      operation("The token ids of a text.", json(object({{"tokens", tokens}}, {"tokens"})),
-                object({{"prompt", kText}, {"add_special_tokens", nullable(kFlag)}}, {"prompt"}));
+  all["/tokenize"]["post"] = operation("The token ids of a text or a conversation.",
+                                       json(object({{"tokens", tokens}}, {"tokens"})), tokenize_schema());
   all["/detokenize"]["post"] = operation("The text of token ids.", json(object({{"prompt", kText}}, {"prompt"})),
                                          object({{"tokens", tokens}}, {"tokens"}));
   all["/tokenizer_info"]["get"] = operation("Special tokens and the chat template.", json(kAny));
