@@ -56,7 +56,7 @@ struct PromptToken {
 // One token of one sequence.
 struct TokenEvent {
   std::int64_t sequence;
-  std::int32_t id;                           // -1 where none was asked for
+  std::int32_t id;                           // -1 where the request wants scores alone
   FinishReason finish = FinishReason::none;  // of the sequence, which is gone then
   std::optional<double> log_probability;     // before penalty and temperature
   std::vector<TokenProbability> top;         // most likely first

@@ -96,7 +96,7 @@ Tensor stacked_outputs(const Tensor& o, int64_t g, HeadCounts counts) {
   return join_channels(outputs, 0);
 }
 
-// Of a head of V and of all outputs that read it the product is best kept as a whole.
+// What counts is the product of a head of V with all outputs that read it: it is fitted as a whole.
 void tie_products(LayerProjections& layer, const VariantTraits& to, HeadCounts counts) {
   std::vector<Tensor> v_a, v_b, o_a, o_b, o_dense;
   for (int64_t g = 0; g < counts.values; ++g) {

@@ -127,7 +127,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Clock::time_point> no_more_bytes_;  // since when
   bool is_probed_ = false;                          // asked whether it is there
 
-  // Of the answer.
+  // Of the request that is being answered.
   AnswerForm form_;
   std::shared_ptr<Late> late_;  // shared with the worker that is calling it
   bool is_stream_ = false;

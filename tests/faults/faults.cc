@@ -109,8 +109,10 @@ bool open_fails(const char* path) {
   return fails("open", EMFILE);
 }
 
-mode_t mode_of(int flags, va_list& rest) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+int open_or_fail(const char* path, int flags, va_list& rest) {
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+  if (open_fails(path)) return -1;
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 }  // namespace
@@ -120,19 +122,17 @@ extern "C" {
 int open(const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
-  const mode_t mode = mode_of(flags, rest);
+  const int descriptor = open_or_fail(path, flags, rest);
   va_end(rest);
-  if (open_fails(path)) return -1;
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+  return descriptor;
 }
 
 int open64(const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
-  const mode_t mode = mode_of(flags, rest);
+  const int descriptor = open_or_fail(path, flags, rest);
   va_end(rest);
-  if (open_fails(path)) return -1;
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+  return descriptor;
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t count) {
