@@ -130,7 +130,7 @@ void run(const ReproduceFlags& flags) {
 
 void declare_reproduce(Flags& flags) {
   const auto values = std::make_shared<ReproduceFlags>();
-  flags.option("--scale", values->scale, "smoke (minutes), small (hours on two cores) or paper (needs --data)");
+  flags.option("--scale", values->scale, "smoke (minutes), world (the quickstart's size, an hour), small (hours on two cores) or paper (needs --data)");
   flags.require("--scale");
   flags.option("--out", values->out, "Folder of the study; run the command again to resume it");
   flags.require("--out");
@@ -142,7 +142,7 @@ void declare_reproduce(Flags& flags) {
   flags.option("--benchmarks", values->benchmarks,
                fmt::format("Folder with files of the tasks {}", fmt::join(study::paper_tasks(), ", ")));
   flags.option("--seeds", values->seeds,
-               "Runs per variant (0: 1 for smoke, 5 for small, 3 for paper); a verdict needs at least 2");
+               "Runs per variant (0: 1 for smoke, 5 for world and small, 3 for paper); a verdict needs at least 2");
   flags.option("--jobs", values->jobs,
                "Number of runs side by side, one thread each (0: one at a time with all threads)");
   flags.option("--only", values->only,
