@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/data_command.h"
+#include "cli/tokenizer_path.h"
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
@@ -54,7 +55,7 @@ void run(PrepareFlags& flags) {
   Log log(stderr);
   const InterruptScope interrupts;
   data::PrepareOptions& options = flags.options;
-  options.tokenizer = flags.tokenizer;
+  options.tokenizer = tokenizer_path(flags.tokenizer);
   options.out = flags.out;
   options.source.format = data::parse_source_format(flags.format);
   if (flags.shard_tokens < 0)
@@ -92,7 +93,7 @@ void declare_data_prepare(Flags& flags) {
   flags.positional(
       "source", options.sources,
       "Files (.txt, .jsonl, .ndjson, each also .gz or .zst, and .parquet), folders of them, or - for stdin");
-  flags.option("--tokenizer", values->tokenizer, "A tokenizer.json, or a folder that holds one");
+  flags.option("--tokenizer", values->tokenizer, kTokenizerHelp);
   flags.require("--tokenizer");
   flags.option("--out", values->out, "The data directory to write; must not exist");
   flags.require("--out");

@@ -83,10 +83,10 @@ Json result_json(const Prompt& prompt, const std::vector<infer::Generation>& res
            s.decode_seconds > 0 ? static_cast<double>(s.decoded_tokens) / s.decode_seconds : 0.0}};
 }
 
-// Text of several results that do not come one after the other.
-void print_results(const std::vector<infer::Generation>& results) {
+// Texts that were made side by side, each behind the prompt where that is echoed.
+void print_results(const std::vector<infer::Generation>& results, std::string_view echoed) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    fmt::print("--- {} of {} ({})\n{}\n", i + 1, results.size(), infer::finish_reason_name(results[i].finish),
+    fmt::print("--- {} of {} ({})\n{}{}\n", i + 1, results.size(), infer::finish_reason_name(results[i].finish), echoed,
                results[i].text);
   }
 }
@@ -136,7 +136,7 @@ void run(const GenerateFlags& flags) {
   } else if (streams) {
     write_text("\n");
   } else {
-    print_results(results);
+    print_results(results, flags.echo ? prompt.text : "");
   }
   log.info(speed_line(engine.statistics()));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <thread>
@@ -14,7 +15,9 @@
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
 #include "crope/base/memory.h"
+#include "crope/base/utf8.h"
 #include "crope/model/cost.h"
+#include "crope/run/run_dir.h"
 #include "crope/serve/context_limit.h"
 #include "crope/serve/http_server.h"
 
@@ -31,7 +34,7 @@ struct ServeFlags {
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> allowed_origins;
   std::string api_key_file;
-  std::string name = "crope";
+  std::string name;  // empty: the folder's
   std::int64_t context = 0;
   std::int64_t max_sequences = 24;
   std::int64_t max_waiting = 512;
@@ -80,9 +83,18 @@ serve::InferenceOptions inference_options(const ServeFlags& flags, const model::
           .max_waiting = in_range("--max-waiting", flags.max_waiting, 1, 1 << 20)};
 }
 
+// The name of the model's folder, or of the run that a checkpoint belongs to.
+std::string own_name(const std::string& dir) {
+  std::filesystem::path path = std::filesystem::absolute(dir).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  if (path.parent_path().filename() == run::kCheckpoints) path = path.parent_path().parent_path();
+  const std::string name = path.filename().string();
+  return name.empty() || valid_utf8_prefix(name) < name.size() ? "crope" : name;
+}
+
 serve::ApiOptions api_options(const ServeFlags& flags, const model::LanguageModel& model, Log& log) {
   serve::ApiOptions options{
-      .name = flags.name,
+      .name = flags.name.empty() ? own_name(flags.generation.dir) : flags.name,
       .key = std::nullopt,
       .inference = inference_options(flags, model.model.config),
       .request_time = std::chrono::seconds(in_range("--request-seconds", flags.request_seconds, 1, 1 << 20)),
@@ -175,7 +187,7 @@ void declare_serve(Flags& flags) {
   flags.option("--allow-origin", values->allowed_origins,
                "Also answer web pages of this site, such as https://example.org (repeatable)");
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
-  flags.option("--model-name", values->name, "The model's name in answers");
+  flags.option("--model-name", values->name, "The model's name in answers (default: its folder's name)");
   flags.option("--weights", values->generation.weights, kWeightsHelp);
   declare_chat_template_flag(flags, values->generation);
   flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
