@@ -5,9 +5,11 @@
 #   scripts/setup.sh            everything for `make build` and `make test`
 #   scripts/setup.sh parity     also the packages that the parity tests compare with, in an environment of their own, and a
 #                               browser for the tests of pages
+#   scripts/setup.sh docs       also what builds the documentation's site, in an environment of its own
 #   scripts/setup.sh fuzz       also clang and libFuzzer, for `make fuzz`
 #   CROPE_DEPS=DIR              keep the environment in DIR instead of .deps (share it between clones)
 #   TORCH_ROOT=DIR              use this LibTorch; no wheel of it is installed
+#   TORCH_INDEX=URL             take LibTorch's wheel from this package index: one of PyTorch's own has small CPU builds
 #   ARROW_ROOT=DIR              use this Arrow C++; no wheel of it is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -64,7 +66,12 @@ install_wheel() {
 }
 
 install_wheels() {
-  [ -n "${TORCH_ROOT:-}" ] || install_wheel torch "$torch_version" numpy
+  local index=()
+  if [ -n "${TORCH_INDEX:-}" ]; then index=(--extra-index-url "$TORCH_INDEX"); fi
+  if [ -z "${TORCH_ROOT:-}" ] && ! has_wheel torch "$torch_version"; then
+    say "LibTorch's wheel is about 200 MB for CPUs, and several GB with CUDA's libraries"
+    install_wheel torch "$torch_version" numpy "${index[@]}"
+  fi
   [ -n "${ARROW_ROOT:-}" ] || install_wheel pyarrow "$pyarrow_version"
   install_wheel clang_format "$clang_format_version"
 }
@@ -83,6 +90,17 @@ install_parity_packages() {
   printf '%s\n' "${parity_packages[*]}" >"$stamp"
 }
 
+readonly docs_packages=("mkdocs-material==9.7.6")
+
+install_docs_packages() {
+  local stamp="$deps/docs/installed"
+  if [ "$(cat "$stamp" 2>/dev/null)" = "${docs_packages[*]}" ]; then return 0; fi
+  say "installing what builds the documentation into $deps/docs"
+  [ -x "$deps/docs/bin/pip" ] || python3 -m venv "$deps/docs"
+  "$deps/docs/bin/pip" install --quiet --disable-pip-version-check "${docs_packages[@]}"
+  printf '%s\n' "${docs_packages[*]}" >"$stamp"
+}
+
 # Tests of pages are skipped without one, so that a system that has no such package is no failure.
 install_browser() {
   if command -v chromium || command -v chromium-browser || command -v google-chrome; then return 0; fi >/dev/null
@@ -99,3 +117,4 @@ if [ "${1:-}" = parity ]; then
   install_parity_packages
   install_browser
 fi
+if [ "${1:-}" = docs ]; then install_docs_packages; fi
