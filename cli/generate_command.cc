@@ -148,7 +148,7 @@ void declare_generate(Flags& flags) {
   flags.option("--prompt-file", values->prompt_file, "A file with the text; - is standard input");
   flags.option("--prompt-ids", values->prompt_ids, "Token ids, separated by commas: needs no tokenizer");
   flags.require_one_of({"--prompt", "--prompt-file", "--prompt-ids"});
-  flags.option("--n", values->n, "How many texts, with seeds from --seed on");
+  flags.option("--n", values->n, "Number of texts; each has the next seed, starting at --seed");
   flags.option("--echo", values->echo, "Print the prompt first");
   flags.option("--json", values->json, "Print one JSON object: text, ids and finish_reason of each, and times");
   flags.run([values, flags]() {

@@ -66,7 +66,7 @@ void validate(const TrainConfig& c) {
   }();
   if (device.is_cuda() && !at::hasCUDA()) {
     throw UsageError(
-        fmt::format("device: '{}' is not there: this LibTorch has no CUDA, or there is no such device", c.device),
+        fmt::format("device: '{}' was not found: this LibTorch has no CUDA, or there is no such device", c.device),
         "use --device cpu, or build with -DTorch_ROOT of a CUDA LibTorch");
   }
 }

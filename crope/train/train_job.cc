@@ -172,7 +172,7 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
   if (data.info->vocab_size > job.model.vocab_size) {
     throw Error(fmt::format("{}: its tokenizer has {} tokens, but the model's vocab_size is {}", job.data.string(),
                             data.info->vocab_size, job.model.vocab_size),
-                fmt::format("give --vocab-size {} or more, or leave it out", data.info->vocab_size));
+                fmt::format("give --vocab-size {} or more, or omit the flag", data.info->vocab_size));
   }
   const auto check = [&](const fs::path& dir, const char* what) {
     if (!fs::exists(dir / text::kTokenizerFile)) return;
