@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build everything test test-parity test-python test-all test-asan test-asan-parsers test-tsan fuzz quickstart results bench format check-format install clean
+.PHONY: help setup build everything test test-parity test-python test-all test-asan test-asan-parsers test-tsan fuzz quickstart results bench format check-format install package docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -66,7 +66,7 @@ quickstart: build  ## a small world, three variants trained and scored on it, a 
 	@$(CROPE) quickstart --out out/quickstart
 
 results: build  ## regenerate the tables and figures of docs/results.md from docs/study
-	@$(CROPE) report docs/study/main --figures-only --out docs/figures
+	@$(CROPE) report docs/study/main --figures-only --examples --out docs/figures
 	@rm -f docs/figures/*.png docs/figures/throughput.svg
 	@scripts/update_results.py
 
@@ -83,8 +83,21 @@ format: setup  ## format every source with the pinned clang-format
 check-format: setup  ## fail if a source is not formatted
 	@git ls-files '*.h' '*.cc' | xargs $(CLANG_FORMAT) --dry-run -Werror
 
-install: build  ## install the program (PREFIX=/usr/local)
+install: build  ## install the program, its libraries, man page and completions (PREFIX=/usr/local)
 	@cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
+
+PACKAGE = crope-$(shell awk '/^project/ {print $$3}' CMakeLists.txt)-$(shell uname -s -m | tr 'A-Z ' 'a-z-')
+
+package: build  ## a tarball of the program and its libraries that runs from any folder
+	@rm -rf build/package
+	@cmake --install build/release --strip --prefix build/package/$(PACKAGE) >/dev/null
+	@tar -C build/package -czf build/$(PACKAGE).tar.gz $(PACKAGE)
+	@echo build/$(PACKAGE).tar.gz
+
+docs: setup  ## the pages of docs/ as a site in build/site
+	@scripts/setup.sh docs
+	@NO_MKDOCS_2_WARNING=1 $(or $(CROPE_DEPS),.deps)/docs/bin/mkdocs build --quiet --clean
+	@echo build/site/index.html
 
 clean:  ## remove the build folders; .deps stays
 	@rm -rf build

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/data_command.h"
+#include "cli/tokenizer_path.h"
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
@@ -26,7 +27,7 @@ struct InspectFlags {
 
 // The one that was asked for, or the directory's own.
 std::optional<text::Tokenizer> find_tokenizer(const InspectFlags& flags) {
-  if (!flags.tokenizer.empty()) return text::Tokenizer::load(flags.tokenizer);
+  if (!flags.tokenizer.empty()) return text::Tokenizer::load(tokenizer_path(flags.tokenizer));
   const std::filesystem::path own = std::filesystem::path(flags.dir) / text::kTokenizerFile;
   if (std::filesystem::exists(own)) return text::Tokenizer::load(own);
   return std::nullopt;

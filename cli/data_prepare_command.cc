@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/data_command.h"
+#include "cli/tokenizer_path.h"
 #include "crope/base/error.h"
 #include "crope/base/interrupt.h"
 #include "crope/base/log.h"
@@ -24,9 +25,9 @@ struct PrepareFlags {
 
 void report_left_out(const data::SourceCounts& counts, Log& log) {
   if (counts.bad_rows > 0)
-    log.warn(fmt::format("{} bad rows left out, the first: {}", counts.bad_rows, counts.first_bad_row));
-  if (counts.nulls > 0) log.info(fmt::format("{} rows without text (null) left out", counts.nulls));
-  if (counts.empty > 0) log.info(fmt::format("{} empty documents left out", counts.empty));
+    log.warn(fmt::format("{} bad rows skipped, the first: {}", counts.bad_rows, counts.first_bad_row));
+  if (counts.nulls > 0) log.info(fmt::format("{} rows without text (null) skipped", counts.nulls));
+  if (counts.empty > 0) log.info(fmt::format("{} empty documents skipped", counts.empty));
 }
 
 void print_split(const char* name, const data::SplitCounts& counts) {
@@ -54,7 +55,7 @@ void run(PrepareFlags& flags) {
   Log log(stderr);
   const InterruptScope interrupts;
   data::PrepareOptions& options = flags.options;
-  options.tokenizer = flags.tokenizer;
+  options.tokenizer = tokenizer_path(flags.tokenizer);
   options.out = flags.out;
   options.source.format = data::parse_source_format(flags.format);
   if (flags.shard_tokens < 0)
@@ -92,7 +93,7 @@ void declare_data_prepare(Flags& flags) {
   flags.positional(
       "source", options.sources,
       "Files (.txt, .jsonl, .ndjson, each also .gz or .zst, and .parquet), folders of them, or - for stdin");
-  flags.option("--tokenizer", values->tokenizer, "A tokenizer.json, or a folder that holds one");
+  flags.option("--tokenizer", values->tokenizer, kTokenizerHelp);
   flags.require("--tokenizer");
   flags.option("--out", values->out, "The data directory to write; must not exist");
   flags.require("--out");
@@ -103,7 +104,7 @@ void declare_data_prepare(Flags& flags) {
   flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
   flags.option("--split-blank-lines", options.source.split_blank_lines, "In text, an empty line ends a document");
   flags.option("--skip-bad-rows", options.source.skip_bad_rows,
-               "Leave out lines that are not JSON or lack the field, and count them, instead of stopping");
+               "Skip and count lines that are not JSON or have no such field, instead of stopping");
   flags.option("--threads", options.threads, "Threads that tokenize (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object: counts, sources, speed");
   flags.run([values] { run(*values); });

@@ -104,7 +104,7 @@ void declare_eval(Flags& flags) {
   flags.option("--out", values->out,
                "Folder for results.json, which keeps other tasks' results (default for a run directory: itself)");
   flags.option("--num-fewshot", options.num_fewshot, "Worked examples before each question");
-  flags.option("--limit", options.limit, "Only the first N items of each task (0: all)");
+  flags.option("--limit", options.limit, "Score only the first N items of each task (0: all)");
   flags.option("--overwrite", options.overwrite, "Let a result on fewer items (--limit) replace one on more");
   flags.option("--log-samples", options.log_samples, "Write each item to samples_<task>.jsonl");
   flags.option("--add-bos", options.add_bos, "Put the prefix token (bos, else eos) before each prompt");
@@ -114,7 +114,7 @@ void declare_eval(Flags& flags) {
                "auto, cached (shared beginnings once, CPU only) or torch (the model's forward pass, any device)");
   flags.option("--batch-tokens", options.batch_tokens, "Tokens scored in one pass over the weights");
   flags.option("--batch-sequences", options.batch_sequences, "Texts generated at once");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   declare_rank_flags(flags, values->ranks);
   flags.option("--json", values->json, "Print this evaluation's results as in results.json, instead of the table");
   flags.run([values] { run(*values); });

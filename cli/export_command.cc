@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
@@ -12,6 +13,8 @@
 #include "crope/interop/gguf_export.h"
 #include "crope/interop/hf_export.h"
 #include "crope/interop/hf_native_export.h"
+#include "crope/model/model_dir.h"
+#include "crope/model/parameters.h"
 
 namespace crope::cli {
 namespace {
@@ -19,7 +22,7 @@ namespace {
 struct ExportFlags {
   std::string dir;
   std::string out;
-  std::string format = "hf";
+  std::string format;  // empty: by the name of what is made
   std::string type = "f32";
   int threads = 0;
   bool json = false;
@@ -54,7 +57,31 @@ interop::ExportReport run_export(const ExportFlags& flags, Log& log) {
   throw UsageError(fmt::format("unknown --format '{}'", flags.format), suggest(flags.format, formats));
 }
 
-void run(const ExportFlags& flags) {
+// The format by the name of what is made, unless a flag gives it.
+std::string format_of(const ExportFlags& flags) {
+  const bool is_gguf = std::filesystem::path(flags.out).extension() == ".gguf";
+  if (flags.format.empty()) return is_gguf ? "gguf" : "hf";
+  if (is_gguf && flags.format.starts_with("hf")) {
+    throw UsageError(
+        fmt::format("{}: --format {} makes a folder, and this is the name of a GGUF file", flags.out, flags.format),
+        "use --format gguf, or a name without .gguf");
+  }
+  return flags.format;
+}
+
+// Why the export holds more numbers than the model has parameters, if it does.
+void print_expansion(const ExportFlags& flags) {
+  if (flags.format == "hf-native") return;
+  model::ModelConfig config = model::load_config(model::resolve_model_dir(flags.dir));
+  if (!model::traits(config.variant).ties_qk) return;
+  const std::int64_t tied = model::count_parameters(config).total();
+  config.variant = model::Variant::rope;
+  fmt::print("tied pairs are written as dense matrices: {} parameters instead of {}\n",
+             model::count_parameters(config).total(), tied);
+}
+
+void run(ExportFlags& flags) {
+  flags.format = format_of(flags);
   at::set_num_threads(resolve_thread_count(flags.threads));
   Log log(stderr);
   const interop::ExportReport report = run_export(flags, log);
@@ -67,6 +94,7 @@ void run(const ExportFlags& flags) {
     fmt::print("{}\n", json.dump());
     return;
   }
+  print_expansion(flags);
   fmt::print("wrote {}\nread back and compared: logits differ by at most {:.3g} (they go up to {:.3g})\n",
              report.path.string(), report.largest_difference, report.largest_logit);
 }
@@ -74,13 +102,13 @@ void run(const ExportFlags& flags) {
 void declare_export(Flags& flags) {
   const auto values = std::make_shared<ExportFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
-  flags.positional("out", values->out, "What to make: a folder, or a file of GGUF");
-  flags.option(
-      "--format", values->format,
-      "hf: a folder for transformers and vLLM, as Qwen3ForCausalLM; hf-native: one that keeps a and b, with its "
-      "own modelling file; gguf: a file for llama.cpp");
+  flags.positional("out", values->out, "The folder or GGUF file to write");
+  flags.option("--format", values->format,
+               "Default: gguf for a name that ends in .gguf, else hf. hf: a folder for transformers and vLLM, as "
+               "Qwen3ForCausalLM; hf-native: one that keeps a and b, with its "
+               "own modelling file; gguf: a file for llama.cpp");
   flags.option("--type,--dtype", values->type, "Type of the written matrices: f32, bf16, f16, and q8_0 for gguf");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });
 }

@@ -6,9 +6,16 @@
 namespace crope::cli {
 namespace {
 
+// Puts the option under a heading of --help.
+CLI::Option* place(CLI::Option* option, const std::string& group) {
+  return group.empty() ? option : option->group(group);
+}
+
 template <typename T>
-void add_option(CLI::App& app, const std::string& name, T& value, const std::string& help) {
-  app.add_option(name, value, help)->capture_default_str()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+void add_option(CLI::App& app, const std::string& group, const std::string& name, T& value, const std::string& help) {
+  place(app.add_option(name, value, help), group)
+      ->capture_default_str()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
 }  // namespace
@@ -27,35 +34,44 @@ void Flags::positional(const char* name, std::vector<std::string>& values, const
 }
 
 void Flags::option(const std::string& name, std::string& value, const std::string& help) {
-  add_option(app_, name, value, help);
+  add_option(app_, group_, name, value, help);
 }
 
 void Flags::option(const std::string& name, std::vector<std::string>& values, const std::string& help) {
   // One value each time, so that arguments behind it are not taken for more values.
-  app_.add_option(name, values, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  place(app_.add_option(name, values, help), group_)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void Flags::option(const std::string& name, std::int64_t& value, const std::string& help) {
-  add_option(app_, name, value, help);
+  add_option(app_, group_, name, value, help);
 }
 
 void Flags::option(const std::string& name, int& value, const std::string& help) {
-  add_option(app_, name, value, help);
+  add_option(app_, group_, name, value, help);
 }
 
 void Flags::option(const std::string& name, double& value, const std::string& help) {
-  add_option(app_, name, value, help);
+  add_option(app_, group_, name, value, help);
 }
 
 void Flags::option(const std::string& name, bool& value, const std::string& help) {
-  app_.add_flag(name, value, help);
+  place(app_.add_flag(name, value, help), group_);
 }
 
 void Flags::word_option(const std::string& name, const std::string& otherwise, const std::string& help,
                         std::function<void(const std::string&)> take) {
-  app_.add_option_function<std::string>(name, std::move(take), help)
+  place(app_.add_option_function<std::string>(name, std::move(take), help), group_)
       ->default_str(otherwise)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void Flags::immediate(const std::string& name, const std::string& help,
+                      std::function<void(const std::string&)> action) {
+  const auto act = [action = std::move(action)](const std::string& value) {
+    action(value);
+    throw CLI::Success();
+  };
+  app_.add_option_function<std::string>(name, act, help)->trigger_on_parse();
 }
 
 void Flags::require(const std::string& name) {
@@ -80,6 +96,7 @@ Flags Flags::command(const std::string& name, const std::string& summary, const 
   app_.require_subcommand(1);
   CLI::App* subcommand = app_.add_subcommand(name, summary);
   subcommand->footer("Example: " + example);
+  if (!group_.empty()) subcommand->group(group_);
   return Flags(*subcommand);
 }
 

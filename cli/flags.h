@@ -24,6 +24,9 @@ class Flags {
  public:
   explicit Flags(CLI::App& app) : app_(app) {}
 
+  // The heading of --help under which the options and commands declared from here on stand; "" is "Options".
+  void group(const std::string& heading) { group_ = heading; }
+
   // An argument without a name. The list takes all that follow, and at least one.
   void positional(const char* name, std::string& value, const char* help);
   void positional(const char* name, std::vector<std::string>& values, const char* help);
@@ -41,6 +44,9 @@ class Flags {
     word_option(name, std::string(value.name()), help,
                 [&value, name](const std::string& word) { value = Choice<E>::by_name(word, name); });
   }
+
+  // A flag that is acted upon at once, without a command, and ends the program.
+  void immediate(const std::string& name, const std::string& help, std::function<void(const std::string&)> action);
 
   void require(const std::string& name);
 
@@ -61,6 +67,7 @@ class Flags {
                    std::function<void(const std::string&)> take);
 
   CLI::App& app_;
+  std::string group_;
 };
 
 }  // namespace crope::cli

@@ -83,10 +83,10 @@ Json result_json(const Prompt& prompt, const std::vector<infer::Generation>& res
            s.decode_seconds > 0 ? static_cast<double>(s.decoded_tokens) / s.decode_seconds : 0.0}};
 }
 
-// Text of several results that do not come one after the other.
-void print_results(const std::vector<infer::Generation>& results) {
+// Texts that were made side by side, each behind the prompt where that is echoed.
+void print_results(const std::vector<infer::Generation>& results, std::string_view echoed) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    fmt::print("--- {} of {} ({})\n{}\n", i + 1, results.size(), infer::finish_reason_name(results[i].finish),
+    fmt::print("--- {} of {} ({})\n{}{}\n", i + 1, results.size(), infer::finish_reason_name(results[i].finish), echoed,
                results[i].text);
   }
 }
@@ -136,7 +136,7 @@ void run(const GenerateFlags& flags) {
   } else if (streams) {
     write_text("\n");
   } else {
-    print_results(results);
+    print_results(results, flags.echo ? prompt.text : "");
   }
   log.info(speed_line(engine.statistics()));
 }
@@ -148,7 +148,7 @@ void declare_generate(Flags& flags) {
   flags.option("--prompt-file", values->prompt_file, "A file with the text; - is standard input");
   flags.option("--prompt-ids", values->prompt_ids, "Token ids, separated by commas: needs no tokenizer");
   flags.require_one_of({"--prompt", "--prompt-file", "--prompt-ids"});
-  flags.option("--n", values->n, "How many texts, with seeds from --seed on");
+  flags.option("--n", values->n, "Number of texts; each has the next seed, starting at --seed");
   flags.option("--echo", values->echo, "Print the prompt first");
   flags.option("--json", values->json, "Print one JSON object: text, ids and finish_reason of each, and times");
   flags.run([values, flags]() {

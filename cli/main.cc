@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/generated_text.h"
 #include "cli/openmp_spin.h"
 #include "cli/version.h"
 #include "crope/base/error.h"
@@ -27,32 +27,25 @@ constexpr int kFailure = 1;
 constexpr int kUsage = 2;
 constexpr std::size_t kMostNamesListed = 24;  // as an answer to a mistake; --help has more room
 
-// In the order of --help.
-// clang-format off
-const std::array kCommands = {
-    &cli::kQuickstartCommand,
-    &cli::kParamsCommand,
-    &cli::kTokenizerCommand,
-    &cli::kDataCommand,
-    &cli::kTrainCommand,
-    &cli::kScoreCommand,
-    &cli::kEvalCommand,
-    &cli::kGenerateCommand,
-    &cli::kChatCommand,
-    &cli::kServeCommand,
-    &cli::kExportCommand,
-    &cli::kImportCommand,
-    &cli::kUpcycleCommand,
-    &cli::kExamplesCommand,
-    &cli::kAnalyzeCommand,
-    &cli::kReportCommand,
-    &cli::kReproduceCommand,
-    &cli::kCompareCommand,
-    &cli::kClaimsCommand,
-    &cli::kInfoCommand,
-    &cli::kBenchCommand,
+struct Task {
+  const char* name;
+  std::vector<const cli::Command*> commands;
 };
-// clang-format on
+
+// In the order of --help.
+const std::vector<Task>& all_tasks() {
+  static const std::vector<Task> kTasks = {
+      {"Start", {&cli::kQuickstartCommand, &cli::kInfoCommand, &cli::kParamsCommand, &cli::kBenchCommand}},
+      {"Prepare data", {&cli::kTokenizerCommand, &cli::kDataCommand}},
+      {"Train", {&cli::kTrainCommand, &cli::kUpcycleCommand}},
+      {"Evaluate", {&cli::kEvalCommand, &cli::kScoreCommand, &cli::kCompareCommand}},
+      {"Use a model", {&cli::kGenerateCommand, &cli::kChatCommand, &cli::kServeCommand}},
+      {"Convert", {&cli::kImportCommand, &cli::kExportCommand}},
+      {"Explain", {&cli::kAnalyzeCommand, &cli::kExamplesCommand, &cli::kReportCommand}},
+      {"Repeat the paper", {&cli::kReproduceCommand, &cli::kClaimsCommand}},
+  };
+  return kTasks;
+}
 
 // "rank 1: " where several processes share a terminal.
 std::string rank_prefix() {
@@ -110,17 +103,30 @@ int report_unknown(const CLI::App& app, const std::string& word) {
                                           : names.empty() ? "argument"
                                                           : "command",
                                           name);
-  const bool is_long_list = names.size() > kMostNamesListed && nearest_name(name, names).empty();
-  return report(kUsage, message, names.empty() || is_long_list ? full_name(app) + " --help" : suggest(name, names));
+  const std::string question = did_you_mean(name, names);
+  if (!question.empty()) return report(kUsage, message, question);
+  const bool can_list = !names.empty() && names.size() <= kMostNamesListed;
+  return report(kUsage, message, can_list ? suggest(name, names) : full_name(app) + " --help");
 }
 
 int run(int argc, char** argv) {
   CLI::App app("Train, score and study language models whose attention is complex-linear.", "crope");
   app.set_version_flag("--version", cli::version_line());
   cli::Flags root(app);
-  for (const cli::Command* command : kCommands) {
-    cli::Flags flags = root.command(command->name, command->summary, command->example);
-    command->declare(flags);
+  root.immediate("--generate", "Print a man page (man), or a shell's completions: bash, zsh or fish",
+                 [&app](const std::string& kind) {
+                   fmt::print("{}", cli::generate(kind, cli::describe(app), cli::version_number()));
+                 });
+  for (const Task& task : all_tasks()) {
+    root.group(task.name);
+    for (const cli::Command* command : task.commands) {
+      cli::Flags flags = root.command(command->name, command->summary, command->example);
+      command->declare(flags);
+    }
+  }
+  if (argc < 2) {
+    fmt::print("{}", app.help());
+    return kUsage;
   }
   try {
     app.parse(argc, argv);

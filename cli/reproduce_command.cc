@@ -132,7 +132,9 @@ void run(const ReproduceFlags& flags) {
 
 void declare_reproduce(Flags& flags) {
   const auto values = std::make_shared<ReproduceFlags>();
-  flags.option("--scale", values->scale, "smoke (minutes), small (hours on two cores) or paper (needs --data)");
+  flags.option(
+      "--scale", values->scale,
+      "smoke (minutes), world (the quickstart's size, an hour), small (hours on two cores) or paper (needs --data)");
   flags.require("--scale");
   flags.option("--out", values->out, "Folder of the study; run the command again to resume it");
   flags.require("--out");
@@ -144,7 +146,7 @@ void declare_reproduce(Flags& flags) {
   flags.option("--benchmarks", values->benchmarks,
                fmt::format("Folder with files of the tasks {}", fmt::join(study::paper_tasks(), ", ")));
   flags.option("--seeds", values->seeds,
-               "Runs per variant (0: 1 for smoke, 5 for small, 3 for paper); a verdict needs at least 2");
+               "Runs per variant (0: 1 for smoke, 5 for world and small, 3 for paper); a verdict needs at least 2");
   flags.option("--jobs", values->jobs,
                "Number of runs side by side, one thread each (0: one at a time with all threads)");
   flags.option("--only", values->only,
@@ -153,7 +155,8 @@ void declare_reproduce(Flags& flags) {
   flags.option("--threads", values->threads, "Number of threads without --jobs (0: all processors)");
   flags.option("--launch", values->launch,
                "Start each run as several ranks: \"torchrun --nproc-per-node 8 --no-python\"");
-  flags.option("--plan", values->plan_only, "Print the plan and the time it takes, and stop");
+  flags.option("--plan", values->plan_only,
+               "Make the data if it is missing, print the plan with its time, and train nothing");
   flags.option("--json", values->json, "Print the result as one JSON object");
   flags.run([values] { run(*values); });
 }

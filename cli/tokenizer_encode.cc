@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/token_ids.h"
+#include "cli/tokenizer_path.h"
 #include "crope/base/error.h"
 #include "crope/base/json.h"
 #include "crope/base/log.h"
@@ -123,7 +124,7 @@ void measure(const EncodeFlags& flags) {
   std::vector<double> times, processor_times;
   std::size_t tokens = 0;
   for (int pass = 0; pass < flags.bench; ++pass) {
-    const text::Tokenizer tokenizer = text::Tokenizer::load(flags.tokenizer);
+    const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_path(flags.tokenizer));
     const Stopwatch watch;
     const double processor_start = processor_seconds();
     std::vector<std::vector<std::int32_t>> results;
@@ -160,7 +161,7 @@ void measure(const EncodeFlags& flags) {
 void encode(const EncodeFlags& flags) {
   if (flags.bench < 0) throw UsageError("--bench takes the number of passes, at least 1");
   if (flags.bench > 0) return measure(flags);
-  const text::Tokenizer tokenizer = text::Tokenizer::load(flags.tokenizer);
+  const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_path(flags.tokenizer));
   if (!flags.jsonl.empty()) return encode_lines(flags, tokenizer);
   const std::string text = read_standard_input();
   std::string line;
@@ -173,7 +174,7 @@ void encode(const EncodeFlags& flags) {
 
 void declare_tokenizer_encode(Flags& flags) {
   const auto values = std::make_shared<EncodeFlags>();
-  flags.option("--tokenizer", values->tokenizer, "A tokenizer.json, or a folder that holds one");
+  flags.option("--tokenizer", values->tokenizer, kTokenizerHelp);
   flags.require("--tokenizer");
   flags.option("--jsonl", values->jsonl, "Read one JSON object a line and encode this field; print one array a line");
   flags.option("--special", values->special, "Special tokens in the text become their ids");
@@ -185,10 +186,10 @@ void declare_tokenizer_encode(Flags& flags) {
 
 void declare_tokenizer_decode(Flags& flags) {
   const auto path = std::make_shared<std::string>();
-  flags.option("--tokenizer", *path, "A tokenizer.json, or a folder that holds one");
+  flags.option("--tokenizer", *path, kTokenizerHelp);
   flags.require("--tokenizer");
   flags.run([path] {
-    const text::Tokenizer tokenizer = text::Tokenizer::load(*path);
+    const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_path(*path));
     write_standard_output(tokenizer.decode(parse_token_ids(read_standard_input())));
   });
 }

@@ -22,9 +22,7 @@ namespace crope::cli {
 namespace {
 
 struct TrainCommandFlags {
-  explicit TrainCommandFlags(Flags& flags) : settings(flags) {}
-
-  TrainFlags settings;
+  std::unique_ptr<TrainFlags> settings;
   RankFlags ranks;
   std::string data;
   std::string out;
@@ -63,7 +61,7 @@ void print_summary(const train::TrainJob& job, const train::TrainSummary& summar
   }
   fmt::print("{}: step {} of {}, {} parameters", model::traits(job.model.variant).name, summary.step,
              std::max(summary.step, job.config.steps), format_count(static_cast<double>(summary.parameters)));
-  if (summary.loss) fmt::print(", loss {:.4f}", *summary.loss);
+  if (summary.loss) fmt::print(", last step's loss {:.4f}", *summary.loss);
   if (validation) fmt::print(", validation loss {:.4f}", validation->loss);
   if (summary.tokens_per_second > 0) fmt::print(", {} tokens/s", format_count(summary.tokens_per_second));
   fmt::print(", {} in all, {} of memory\n{}\n", format_duration(summary.elapsed_s),
@@ -117,13 +115,14 @@ void run_train(const TrainCommandFlags& flags) {
   for (const std::string& argument : flags.validate_also) {
     validate_also.push_back(train::parse_other_text(argument));
   }
-  const train::TrainJob job = train::resolve_job({.given = flags.settings.given(),
+  const train::TrainJob job = train::resolve_job({.given = flags.settings->given(),
                                                   .run = flags.out,
                                                   .data = flags.data,
                                                   .init_from = flags.init_from,
                                                   .validate_also = std::move(validate_also),
                                                   .program = program_record(),
-                                                  .launch = launch});
+                                                  .launch = launch,
+                                                  .recipe = flags.settings->recipe()});
   if (flags.dry_run) {
     if (launch.size > 1) throw UsageError("--dry-run measures one process", "start it without torchrun or srun");
     print_dry_run(job, train::dry_run(job, log), flags.json);
@@ -137,7 +136,8 @@ void run_train(const TrainCommandFlags& flags) {
 }
 
 void declare_train(Flags& flags) {
-  const auto values = std::make_shared<TrainCommandFlags>(flags);
+  flags.group("Run");
+  const auto values = std::make_shared<TrainCommandFlags>();
   flags.option("--data", values->data, "Data directory (crope data prepare); an existing run remembers its own");
   flags.option("--out", values->out, "Run directory, new or to be resumed");
   flags.require("--out");
@@ -147,8 +147,10 @@ void declare_train(Flags& flags) {
   flags.option("--resume", values->resume, "Accepted for scripts: an existing run in --out is always resumed");
   flags.option("--dry-run", values->dry_run, "Measure a few steps, print what the run will take, and write nothing");
   flags.option("--profile", values->profile, "Print a table of where the time went to standard error at the end");
-  declare_rank_flags(flags, values->ranks);
   flags.option("--json", values->json, "Print the result as one JSON object");
+  values->settings = std::make_unique<TrainFlags>(flags);
+  flags.group("Distributed");
+  declare_rank_flags(flags, values->ranks);
   flags.run([values] { run_train(*values); });
 }
 

@@ -2,12 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "cli/recipe.h"
 #include "crope/model/rope_scaling.h"
 
 namespace crope::cli {
+namespace {
+
+struct Heading {
+  std::string_view first_field;
+  const char* heading;
+};
+
+// The headings of --help, each with the field of a run that it begins with.
+constexpr std::array kHeadings = {Heading{"steps", "Schedule"},           Heading{"weight_decay", "Optimiser"},
+                                  Heading{"embedding_std", "Start"},      Heading{"data_order", "Data"},
+                                  Heading{"precision", "Machine"},        Heading{"checkpoint_every", "Checkpoints"},
+                                  Heading{"validate_every", "Validation"}};
+
+// Sets the heading of a field and of those behind it.
+void begin_heading(Flags& flags, std::string_view field) {
+  const auto* const found = std::ranges::find(kHeadings, field, &Heading::first_field);
+  if (found != kHeadings.end()) flags.group(found->heading);
+}
+
+}  // namespace
 
 TrainFlags::TrainFlags(Flags& flags) : flags_(flags) {
+  flags.group("Model");
   flags.option("--recipe", recipe_, fmt::format("Name ({}) or file of a recipe; flags override it", recipe_names()));
   flags.option("--variant", variant_, "rope, crope_qk, crope_qkv, crope_all, half_rope_qk or half_rope_all");
   flags.option("--rope-scaling", rope_scaling_,
@@ -16,12 +41,18 @@ TrainFlags::TrainFlags(Flags& flags) : flags_(flags) {
   model::visit_fields(
       model_, [&](const char* name, auto& value, const char* help) { flags.option(flag_name(name), value, help); });
   train::visit_train_fields(config_, [&](const char* name, auto& value, train::FieldKind, const char* help) {
+    begin_heading(flags, name);
     flags.option(flag_name(name), value, help);
   });
+  flags.group("");
+}
+
+train::Settings TrainFlags::recipe() const {
+  return recipe_.empty() ? Json::object() : load_recipe(recipe_);
 }
 
 train::Settings TrainFlags::given() const {
-  train::Settings settings = recipe_.empty() ? Json::object() : load_recipe(recipe_);
+  train::Settings settings = Json::object();
   if (flags_.given("--variant")) settings["variant"] = variant_;
   if (flags_.given("--rope-scaling")) {
     settings[model::kRopeScalingKey] =

@@ -12,7 +12,10 @@ class TrainFlags {
  public:
   explicit TrainFlags(Flags& flags);
 
-  // What the recipe and the flags give, the flags last. Nothing that was not given is in it.
+  // What the recipe gives; empty without one.
+  train::Settings recipe() const;
+
+  // What the flags give. Nothing that was not given is in it.
   train::Settings given() const;
 
  private:

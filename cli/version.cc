@@ -16,6 +16,10 @@
 
 namespace crope::cli {
 
+std::string version_number() {
+  return CROPE_VERSION;
+}
+
 std::string version_line() {
   const std::string kernels = ops::cpu_instruction_set().value_or("off");
   return fmt::format("crope {}, LibTorch {} ({}), fused kernels: {}", CROPE_VERSION, TORCH_VERSION,

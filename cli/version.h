@@ -7,7 +7,10 @@
 
 namespace crope::cli {
 
-// "crope 0.1.0, LibTorch 2.13.0 (AVX2), fused kernels: avx2": the instruction sets that LibTorch's kernels and ours use
+// "0.2.0"
+std::string version_number();
+
+// "crope 0.2.0, LibTorch 2.13.0 (AVX2), fused kernels: avx2": the instruction sets that LibTorch's kernels and ours use
 // here. Throws UsageError if the environment asks for one that is not there (crope/ops/device.h).
 std::string version_line();
 

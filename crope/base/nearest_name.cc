@@ -11,6 +11,7 @@ namespace crope {
 namespace {
 
 constexpr std::size_t kShortestPart = 3;
+constexpr std::size_t kMostLongerNames = 6;
 constexpr std::size_t kLongestName = 64;  // nobody types more by mistake, and the table grows with it
 
 // Damerau-Levenshtein distance with adjacent swaps, over a table of (|a|+1) x (|b|+1).
@@ -32,9 +33,48 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
+std::string_view without_dashes(std::string_view name) {
+  return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+// "crope_qk" and "crope_all" for "crope": the candidates that go on where the name stops.
+std::vector<std::string> longer_names(std::string_view name, std::span<const std::string> candidates) {
+  std::vector<std::string> found;
+  if (without_dashes(name).size() < kShortestPart) return found;
+  for (const std::string& candidate : candidates) {
+    if (candidate.starts_with(name)) found.push_back(candidate);
+  }
+  return found;
+}
+
+// "eval" for "evaluate": the longest candidate that the name goes on from.
+std::string shorter_name(std::string_view name, std::span<const std::string> candidates) {
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    if (without_dashes(candidate).size() < kShortestPart || !name.starts_with(candidate)) continue;
+    if (candidate.size() > found.size()) found = candidate;
+  }
+  return found;
+}
+
+// "--lr" for "--learning-rate": the candidate made of the first letters of the name's words.
+std::string abbreviation(std::string_view name, std::span<const std::string> candidates) {
+  std::string initials;
+  bool starts_word = true;
+  for (const char letter : without_dashes(name)) {
+    const bool is_separator = letter == '-' || letter == '_';
+    if (starts_word && !is_separator) initials += letter;
+    starts_word = is_separator;
+  }
+  if (initials.size() < 2) return {};
+  const auto found = std::ranges::find_if(
+      candidates, [&](const std::string& candidate) { return without_dashes(candidate) == initials; });
+  return found == candidates.end() ? std::string() : *found;
+}
+
 // "encode" for "enc", "--num-layers" for "--layers": the one candidate that has the word in it.
 std::string only_name_with(std::string_view name, std::span<const std::string> candidates) {
-  const std::string_view word = name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  const std::string_view word = without_dashes(name);
   if (word.size() < kShortestPart) return {};
   std::string found;
   for (const std::string& candidate : candidates) {
@@ -59,13 +99,23 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
       best_distance = distance;
     }
   }
-  return best.empty() ? only_name_with(name, candidates) : best;
+  if (best.empty()) best = only_name_with(name, candidates);
+  if (best.empty()) best = shorter_name(name, candidates);
+  return best.empty() ? abbreviation(name, candidates) : best;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
+  const std::vector<std::string> longer = longer_names(name, candidates);
+  if (longer.size() > 1 && longer.size() < candidates.size() && longer.size() <= kMostLongerNames) {
+    return fmt::format("did you mean one of {}?", fmt::join(longer, ", "));
+  }
+  const std::string nearest = nearest_name(name, candidates);
+  return nearest.empty() ? std::string() : fmt::format("did you mean '{}'?", nearest);
 }
 
 std::string suggest(std::string_view name, std::span<const std::string> candidates) {
-  const std::string nearest = nearest_name(name, candidates);
-  if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);
-  return fmt::format("there is {}", fmt::join(candidates, ", "));
+  const std::string question = did_you_mean(name, candidates);
+  return question.empty() ? fmt::format("there is {}", fmt::join(candidates, ", ")) : question;
 }
 
 }  // namespace crope

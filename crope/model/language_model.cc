@@ -32,7 +32,7 @@ std::vector<std::int32_t> configured_tokens(const ModelConfig& config, const cha
 const text::Tokenizer& LanguageModel::require_tokenizer() const {
   if (tokenizer) return *tokenizer;
   throw UsageError(fmt::format("{} has no {}", dir.string(), text::kTokenizerFile),
-                   "copy the one that the model was trained with there, or give token ids");
+                   "copy the one that the model was trained with into that folder");
 }
 
 std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::string_view origin) const {

@@ -27,7 +27,7 @@ struct Scale {
   bool needs_data;     // the embedded world would be too small
 };
 
-// "smoke", "small" or "paper". Throws UsageError with the nearest name otherwise.
+// "smoke", "world", "small" or "paper". Throws UsageError with the nearest name otherwise.
 Scale scale_by_name(const std::string& name);
 
 struct ReproduceOptions {

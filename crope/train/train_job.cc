@@ -97,22 +97,39 @@ Settings model_settings(const Settings& given) {
   return chosen;
 }
 
+// The recipe with what was given in place of its values.
+Settings all_settings(const JobRequest& request) {
+  Settings settings = request.recipe;
+  settings.update(request.given);
+  return settings;
+}
+
+// The row length of a run that starts from a model: that of the model's own training where it is known, if the model
+// still takes it.
+std::int64_t inherited_seq_len(const fs::path& init_from, const model::ModelConfig& start) {
+  const std::int64_t fallback = std::min(TrainConfig{}.seq_len, start.max_seq_len);
+  if (!run::holds_run(init_from)) return fallback;
+  return std::min(read_record(init_from).settings.value("seq_len", fallback), start.max_seq_len);
+}
+
 // The settings of a run that begins.
 void resolve_new(const JobRequest& request, TrainJob& job) {
-  apply_settings(request.given, job.model, job.config, "settings");
+  const Settings given = all_settings(request);
+  apply_settings(given, job.model, job.config, "settings");
   if (!request.init_from.empty()) {
     const fs::path dir = model::resolve_model_dir(request.init_from);
     const model::ModelConfig start = model::load_config(dir);
+    if (!given.contains("seq_len")) job.config.seq_len = inherited_seq_len(request.init_from, start);
     throw_if_conflicts(conflicts(settings_of(start, job.config), model_settings(request.given)), dir.string(),
                        "omit the flags of the model's shape: --init-from gives it");
     job.model = start;
     return;
   }
   const data::DataDir data = data::open_data_dir(request.data);
-  if (!request.given.contains("vocab_size") && data.info) {
+  if (!given.contains("vocab_size") && data.info) {
     job.model.vocab_size = round_up(data.info->vocab_size, kVocabularyMultiple);
   }
-  if (!request.given.contains("max_seq_len")) {
+  if (!given.contains("max_seq_len")) {
     job.model.max_seq_len = std::max(job.model.max_seq_len, job.config.seq_len);
   }
   job.model.other_keys["init"] = {{"seed", job.config.seed},
@@ -122,16 +139,25 @@ void resolve_new(const JobRequest& request, TrainJob& job) {
 
 // The settings of a resumed run: its own, except those that do not make it another run.
 void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJob& job) {
-  apply_settings(request.given, job.model, job.config, "settings");  // finds what is misspelt
-  throw_if_conflicts(conflicts(record.settings, request.given), request.run.string(),
+  const Settings given = all_settings(request);
+  apply_settings(given, job.model, job.config, "settings");  // finds what is misspelt
+  Settings expected = given;
+  if (!record.init_from.empty()) {  // the shape came from that model, not from the recipe
+    expected = Json::object();
+    const Settings shape = model_settings(request.recipe);
+    for (const auto& [name, value] : given.items()) {
+      if (!shape.contains(name) || request.given.contains(name)) expected[name] = value;
+    }
+  }
+  throw_if_conflicts(conflicts(record.settings, expected), request.run.string(),
                      "use the run's own settings, or another --out");
   job.model = model::config_from_json(record.model, (request.run / run::kRecordFile).string());
   job.config = TrainConfig{};
   apply_settings(record.settings, job.model, job.config, (request.run / run::kRecordFile).string());
-  Settings conduct = request.given;
-  conduct.erase("precision");
+  Settings runtime = expected;
+  runtime.erase("precision");
   if (record.ranks != request.launch.size) job.config.threads = 0;  // a rank's share of the machine is another
-  apply_settings(conduct, job.model, job.config, "settings");
+  apply_settings(runtime, job.model, job.config, "settings");
   if (job.data.empty()) job.data = from_record(request.run, record.data);
   if (job.init_from.empty()) job.init_from = record.init_from;
   if (job.validate_also.empty()) job.validate_also = recorded_texts(request.run, record);
@@ -150,7 +176,7 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
   if (data.info->vocab_size > job.model.vocab_size) {
     throw Error(fmt::format("{}: its tokenizer has {} tokens, but the model's vocab_size is {}", job.data.string(),
                             data.info->vocab_size, job.model.vocab_size),
-                fmt::format("give --vocab-size {} or more, or leave it out", data.info->vocab_size));
+                fmt::format("give --vocab-size {} or more, or omit the flag", data.info->vocab_size));
   }
   const auto check = [&](const fs::path& dir, const char* what) {
     if (!fs::exists(dir / text::kTokenizerFile)) return;
@@ -160,9 +186,16 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
                 "prepare the data again with that tokenizer: crope data prepare SOURCE... --tokenizer FILE");
   };
   check(job.data, "the one beside them");
-  if (!job.init_from.empty() && fs::exists(job.init_from)) {
-    check(model::resolve_model_dir(job.init_from), "that of the model");
-  }
+  if (job.init_from.empty() || !fs::exists(job.init_from)) return;
+  const fs::path start = model::resolve_model_dir(job.init_from);
+  check(start, "that of the model");
+  const std::int64_t tokens = data.info->vocab_size;
+  const bool is_same_size =
+      tokens == job.model.vocab_size || round_up(tokens, kVocabularyMultiple) == job.model.vocab_size;
+  if (fs::exists(start / text::kTokenizerFile) || is_same_size) return;
+  throw Error(fmt::format("{}: its tokenizer has {} tokens; the model {} has no tokenizer and vocab_size {}",
+                          job.data.string(), tokens, start.string(), job.model.vocab_size),
+              "prepare the data with the model's own tokenizer, and copy that tokenizer.json into the model's folder");
 }
 
 void check_other_texts(const TrainJob& job, const data::DataDir& data) {
@@ -209,7 +242,7 @@ TrainJob resolve_job(const JobRequest& request) {
     resolve_existing(request, read_record(request.run), job);
   } else {
     if (request.data.empty())
-      throw UsageError("there is no run to go on with, and no data for a new one", "give --data DIR");
+      throw UsageError(fmt::format("no run in {}, and no data for a new one", request.run.string()), "give --data DIR");
     resolve_new(request, job);
   }
   validate(job.config);

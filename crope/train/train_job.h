@@ -23,13 +23,14 @@ struct OtherText {
 OtherText parse_other_text(const std::string& argument);
 
 struct JobRequest {
-  Settings given;                   // by flags or by a recipe; what is missing has its default, or the run's value
+  Settings given;                   // by flags; what is missing comes from the recipe, the run or the defaults
   std::filesystem::path run;        // where the run is, or is to be
   std::filesystem::path data;       // may be empty for a run that exists
   std::filesystem::path init_from;  // a model to start from; may be empty
   std::vector<OtherText> validate_also = {};  // empty: those of a run that exists
-  Json program = Json::object();  // version, LibTorch, instruction set, command: put into run.json as they are
-  dist::Launch launch = {};       // which of how many ranks this process is
+  Json program = Json::object();     // version, LibTorch, instruction set, command: put into run.json as they are
+  dist::Launch launch = {};          // which of how many ranks this process is
+  Settings recipe = Json::object();  // yields to `given`, and its model's shape to that of init_from
 };
 
 struct TrainJob {

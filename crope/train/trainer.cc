@@ -67,6 +67,10 @@ class Trainer {
   }
 
   TrainSummary run() {
+    if (progress_.step > config_.steps) {
+      log_.warn(fmt::format("{} has already reached step {}: {} steps need no more training", job_.run.string(),
+                            progress_.step, config_.steps));
+    }
     if (!is_finished()) train_on();
     summary_.step = progress_.step;
     summary_.finished = is_finished();
@@ -136,6 +140,9 @@ class Trainer {
       throw Error(fmt::format("{}: none of its {} checkpoints can be used", job_.run.string(), candidates.size()),
                   "put a good one back in its place, or remove the folder 'checkpoints' to begin again");
     }
+    const bool has_record = fs::exists(job_.run / run::kRecordFile);
+    log_.info(fmt::format("no {} in {} yet: starting {} {} run", has_record ? "checkpoint" : "run", job_.run.string(),
+                          has_record ? "again from step 0 the" : "a new", model::traits(job_.model.variant).name));
     dist::run_on_all_ranks(*group_, [&] { begin(make_starting_model(job_, log_)); });
   }
 

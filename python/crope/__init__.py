@@ -13,7 +13,7 @@ from .surgery import replace_attention
 if TYPE_CHECKING:
     from .hf import CRopeConfig, CRopeForCausalLM, load_tokenizer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "VARIANTS",

@@ -23,6 +23,12 @@ TEST(NearestName, FindsTheOnlyNameThatHasTheWordInIt) {
   EXPECT_EQ(nearest_name("--n", std::vector<std::string>{"--num-layers"}), "");
 }
 
+TEST(NearestName, FindsShorterNamesAndAbbreviations) {
+  EXPECT_EQ(nearest_name("evaluate", std::vector<std::string>{"eval", "train", "report"}), "eval");
+  EXPECT_EQ(nearest_name("--learning-rate", std::vector<std::string>{"--min-lr", "--lr", "--decay"}), "--lr");
+  EXPECT_EQ(nearest_name("--learning", std::vector<std::string>{"--l"}), "");
+}
+
 TEST(NearestName, IsEmptyWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("banana", kNames), "");
   EXPECT_EQ(nearest_name("", kNames), "");
@@ -32,6 +38,7 @@ TEST(NearestName, IsEmptyWhenNothingIsNear) {
 
 TEST(NearestName, SuggestsOrLists) {
   EXPECT_EQ(suggest("ropes", kNames), "did you mean 'rope'?");
+  EXPECT_EQ(suggest("crope", kNames), "did you mean one of crope_qk, crope_all?");
   EXPECT_EQ(suggest("banana", kNames), "there is rope, crope_qk, crope_all, half_rope_qk");
 }
 

@@ -48,6 +48,17 @@ TEST_F(DataCommand, PreparesAndInspects) {
   EXPECT_EQ(report["val"]["tokens"], 0);
   ASSERT_EQ(report["samples"].size(), 2u);
   EXPECT_NE(report["samples"][0]["text"].get<std::string>().find("the cat"), std::string::npos);
+  // A run that was trained on it brings the same tokenizer.
+  const auto trained = test::run_program("train --data " + in_folder("data") + " --out " + in_folder("run") +
+                                         " --num-layers 1 --d-model 16 --num-heads 2 --d-ff 16 --batch-size 1 "
+                                         "--seq-len 4 --steps 1 --warmup-steps 1 --threads 1");
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  const std::string with_run = "data prepare " + in_folder("corpus.jsonl") + " --tokenizer " + in_folder("run") +
+                               " --out " + in_folder("data2") + " --val-fraction 0 --text-field body --json";
+  const auto prepared_with_run = test::run_program(with_run);
+  ASSERT_EQ(prepared_with_run.status, 0) << prepared_with_run.err;
+  EXPECT_EQ(parse_json(prepared_with_run.out, "prepare")["tokenizer_fingerprint"],
+            parse_json(prepared.out, "prepare")["tokenizer_fingerprint"]);
   const auto table = test::run_program("data inspect " + in_folder("data"));
   EXPECT_NE(table.out.find("train"), std::string::npos);
 }

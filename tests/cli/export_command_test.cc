@@ -57,6 +57,19 @@ TEST(ExportCommand, WritesGguf) {
   EXPECT_EQ(test::run_program("export " + model + " " + folder.path().string() + " --format gguf").status, 1);
 }
 
+TEST(ExportCommand, TakesTheFormatFromTheName) {
+  const test::TemporaryFolder folder;
+  const std::string model = std::string(CROPE_SOURCE_DIR) + "/tests/data/goldens/crope_all";
+  const std::string out = (folder / "model.gguf").string();
+  const auto exported = test::run_program("export " + model + " " + out);
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  EXPECT_TRUE(std::filesystem::is_regular_file(out));
+  EXPECT_TRUE(exported.out.starts_with("tied pairs are written as dense matrices: ")) << exported.out;
+  const auto refused = test::run_program("export " + model + " " + (folder / "a.gguf").string() + " --format hf");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("--format gguf"), std::string::npos);
+}
+
 TEST(ExportCommand, RefusesWhatItCannotWrite) {
   const test::TemporaryFolder folder;
   const std::string out = (folder / "hf").string();

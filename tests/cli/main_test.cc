@@ -34,7 +34,10 @@ TEST(CommandLine, MistakesGetTheNearestNameAndStatusTwo) {
   const ProgramResult recipe = run_program("params --recipe papper");
   EXPECT_EQ(recipe.status, 2);
   EXPECT_NE(recipe.err.find("did you mean 'paper'?"), std::string::npos);
-  EXPECT_EQ(run_program("").status, 2);
+  EXPECT_EQ(run_program("evaluate").err, "error: crope: unknown command 'evaluate'\nhint: did you mean 'eval'?\n");
+  EXPECT_NE(run_program("train --learning-rate 1").err.find("did you mean '--lr'?"), std::string::npos);
+  EXPECT_NE(run_program("train --data x --out y --variant crope").err.find("crope_qk, crope_qkv, crope_all?"),
+            std::string::npos);
   EXPECT_EQ(run_program("params --d-model").status, 2);
   EXPECT_EQ(run_program("params --d-model banana").status, 2);
   EXPECT_EQ(run_program("params extra").status, 2);
@@ -48,15 +51,13 @@ TEST(CommandLine, OfAFlagGivenTwiceTheLastCounts) {
   EXPECT_EQ(run_program("params --vocab-size 64 --vocab-size 512 --json").out, once.out);
 }
 
-// The commands as --help lists them.
+// The commands as --help lists them, by task.
 std::vector<std::string> commands_of(const std::string& help) {
   std::vector<std::string> names;
-  std::istringstream lines(help.substr(help.find("Subcommands:")));
-  std::string line;
-  std::getline(lines, line);
-  while (std::getline(lines, line) && line.starts_with("  ")) {
+  std::istringstream lines(help.substr(help.find("Start:")));
+  for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    words >> names.emplace_back();
+    if (line.starts_with("  ") && !line.starts_with("   ")) words >> names.emplace_back();
   }
   return names;
 }
@@ -70,6 +71,25 @@ TEST(CommandLine, EveryCommandHasAnExample) {
     EXPECT_EQ(help.err, "") << command;
     EXPECT_NE(help.out.find("Example: "), std::string::npos) << command;
     EXPECT_NE(help.out.find("crope " + command), std::string::npos) << command;
+  }
+}
+
+TEST(CommandLine, WithoutACommandListsThemByTask) {
+  const ProgramResult result = run_program("");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.out, run_program("--help").out);
+  EXPECT_LT(result.out.find("Train:"), result.out.find("Convert:"));
+}
+
+TEST(CommandLine, FlagsOfTrainStandUnderHeadings) {
+  const std::string help = run_program("train --help").out;
+  std::size_t before = 0;
+  for (const char* heading : {"Run:", "Model:", "Schedule:", "Optimiser:", "Start:", "Data:", "Machine:",
+                              "Checkpoints:", "Validation:", "Distributed:"}) {
+    const std::size_t place = help.find(std::string("\n") + heading + "\n");
+    ASSERT_NE(place, std::string::npos) << heading;
+    EXPECT_GT(place, before) << heading;
+    before = place;
   }
 }
 

@@ -114,10 +114,11 @@ TEST(AnalyzeCommand, TheTableShowsTheShareWithGains) {
 TEST(ReportCommand, GoesIntoTheFirstRunUnlessToldOtherwise) {
   const test::TemporaryFolder folder;
   const auto run = test::make_run(folder / "rope", {.steps = 60});
-  const auto result = run_program("report " + run.string() + " --skip-examples --json");
+  const auto result = run_program("report " + run.string() + " --json");
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(parse_json(result.out, "report")["page"], (run / "report/index.html").string());
   EXPECT_TRUE(std::filesystem::exists(run / "report/train_loss.svg"));
+  EXPECT_FALSE(std::filesystem::exists(run / "report/heads_token_dependent_position_crope.svg"));
   EXPECT_EQ(run_program("report " + (folder / "absent").string()).status, 1);
   EXPECT_EQ(run_program("report").status, 2);
 }

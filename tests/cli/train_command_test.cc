@@ -164,6 +164,34 @@ TEST_F(TrainCommand, AFinishedRunStaysAsItIsAndMoreStepsExtendIt) {
   EXPECT_EQ(fs::read_symlink(run() / "latest"), "checkpoints/step_00000005");
 }
 
+TEST_F(TrainCommand, SaysWhetherARunIsNewAndWhenNothingIsLeftToTrain) {
+  const ProgramResult first = train("--resume --steps 2");
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_TRUE(first.err.starts_with("no run in " + run().string() + " yet: starting a new crope_all run\n"))
+      << first.err;
+  const ProgramResult fewer = train("--steps 1");
+  EXPECT_EQ(fewer.status, 0);
+  EXPECT_NE(fewer.err.find("has already reached step 2: 1 steps need no more training"), std::string::npos)
+      << fewer.err;
+}
+
+TEST_F(TrainCommand, ARecipesShapeYieldsToTheModelThatIsFineTuned) {
+  ASSERT_EQ(train("--steps 2").status, 0);
+  const std::string tuned = (folder_ / "tuned").string();
+  const std::string command = "train --recipe finetune --init-from " + run().string() + " --data " +
+                              (folder_ / "data").string() + " --threads 1 --batch-size 2 --out " + tuned;
+  const ProgramResult result = test::run_program(command + " --steps 2");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json record = read_json(tuned + "/run.json");
+  EXPECT_EQ(record["train"]["seq_len"], 8);  // that of the run it started from
+  EXPECT_EQ(record["train"]["lr"], 2e-4);
+  const std::string shape = "train --recipe small_cpu --init-from " + run().string() + " --data " +
+                            (folder_ / "data").string() + " --threads 1 --batch-size 2 --seq-len 8 --steps 2 --out ";
+  EXPECT_EQ(test::run_program(shape + (folder_ / "other").string()).status, 0);
+  EXPECT_EQ(test::run_program(shape + (folder_ / "other").string()).status, 0);  // resumed
+  EXPECT_EQ(test::run_program(shape + (folder_ / "third").string() + " --d-model 32").status, 1);
+}
+
 TEST_F(TrainCommand, AnotherConfigurationIsNamedAndNothingChanges) {
   ASSERT_EQ(train("--steps 2 --validate-every 0").status, 0);
   const std::string before = read_file(run() / "metrics.jsonl");

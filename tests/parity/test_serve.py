@@ -187,7 +187,7 @@ def test_openai_chat(client):
 
 
 def test_openai_errors(client, server):
-    assert [model.id for model in client.models.list()] == ["crope"]
+    assert [model.id for model in client.models.list()] == ["trained"]  # its folder's name
     with pytest.raises(openai.BadRequestError) as error:
         client.completions.create(model="crope", prompt="x", max_tokens=-1)
     assert error.value.param == "max_tokens" and error.value.type == "invalid_request_error"

@@ -26,7 +26,7 @@ TEST(Reproduce, ScalesByName) {
 
 // Every study validates on the whole validation part.
 TEST(Reproduce, ScalesValidateOnEverything) {
-  for (const char* name : {"smoke", "small", "paper"}) {
+  for (const char* name : {"smoke", "world", "small", "paper"}) {
     EXPECT_EQ(scale_by_name(name).differences.at("validation_rows"), 0) << name;
   }
 }

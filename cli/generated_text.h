@@ -1,0 +1,14 @@
+// Completion scripts for shells, and the man page: text made from the table of commands.
+#pragma once
+
+#include <string>
+
+#include "cli/command_tree.h"
+
+namespace crope::cli {
+
+// What `crope --generate KIND` prints: "man" (a page for section 1), or the script of a shell: "bash", "zsh", "fish".
+// Throws UsageError for another kind.
+std::string generate(const std::string& kind, const CommandEntry& root, const std::string& version);
+
+}  // namespace crope::cli

@@ -1,0 +1,16 @@
+// Where a tokenizer is: what --tokenizer may name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace crope::cli {
+
+// Help of --tokenizer, wherever a command has it.
+inline constexpr const char* kTokenizerHelp =
+    "A tokenizer.json, or a tokenizer, model, data or run directory that holds one";
+
+// `given`, or where that is a run directory, the folder of its newest checkpoint.
+std::filesystem::path tokenizer_path(const std::string& given);
+
+}  // namespace crope::cli
