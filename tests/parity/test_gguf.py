@@ -1,13 +1,13 @@
-"""GGUF exports against the package gguf, and against llama.cpp where llama-cpp-python is."""
+"""GGUF exports against the package gguf, and against llama.cpp of the package xllamacpp."""
 
 import json
 
 import numpy
 import pytest
-import torch
 from safetensors.torch import load_file
 
 from conftest import GOLDENS, VARIANTS, run_crope, score
+from llama_library import Model
 
 gguf = pytest.importorskip("gguf")
 
@@ -68,55 +68,32 @@ def tokenizer_model(tmp_path, test_data):
     return tmp_path / "run"
 
 
-def load_llama(path, **options):
-    llama_cpp = pytest.importorskip("llama_cpp")
-    exact = llama_cpp.GGML_TYPE_F32  # keys and values are kept in 16 bits otherwise, which costs 1e-3
-    return llama_cpp.Llama(str(path), n_ctx=options.pop("n_ctx", 64), n_threads=2, logits_all=True, verbose=False,
-                           type_k=exact, type_v=exact, **options)
-
-
-def llama_logprobs(llama, ids):
-    llama.reset()
-    llama.eval(ids)
-    logits = torch.tensor(numpy.array(llama.scores[: len(ids)])).double()
-    return torch.log_softmax(logits, -1)[:-1].gather(1, torch.tensor(ids[1:])[:, None])[:, 0].numpy()
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_llama_cpp_has_our_logits(variant, tmp_path):
-    pytest.importorskip("llama_cpp")
     export(GOLDENS / variant, tmp_path / "m.gguf")
     ids = load_file(GOLDENS / variant / "golden.safetensors")["tokens"][0][:-1].tolist()
-    numpy.testing.assert_allclose(llama_logprobs(load_llama(tmp_path / "m.gguf"), ids),
-                                  score(GOLDENS / variant, ids), atol=1e-4)
+    llama = Model(tmp_path / "m.gguf", n_ctx=64)
+    numpy.testing.assert_allclose(llama.logprobs(ids), score(GOLDENS / variant, ids), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["stories260K", "stories15M"])
 def test_llama_cpp_writes_our_greedy_text(name, test_data, tmp_path):
-    pytest.importorskip("llama_cpp")
     run_crope("import", test_data / "checkpoints" / name, tmp_path / "model")
     export(tmp_path / "model", tmp_path / "m.gguf")
-    llama = load_llama(tmp_path / "m.gguf", n_ctx=256)
-    ids = [1]
-    while len(ids) < 101:
-        llama.reset()
-        llama.eval(ids)
-        ids.append(int(numpy.argmax(llama.scores[len(ids) - 1])))
+    expected, _ = Model(tmp_path / "m.gguf", n_ctx=256).greedy([1], 100)
     ours = json.loads(run_crope("generate", tmp_path / "model", "--prompt-ids", "1", "--max-tokens", 100,
                                 "--temperature", 0, "--ignore-eos", "--json"))
-    assert ours["choices"][0]["ids"] == ids[1:]
+    assert ours["choices"][0]["ids"] == expected
 
 
 def test_llama_cpp_has_our_tokenizer(test_data, tmp_path):
-    pytest.importorskip("llama_cpp")
     model = tokenizer_model(tmp_path, test_data)
     export(model, tmp_path / "m.gguf", "q8_0")
-    llama = load_llama(tmp_path / "m.gguf")
-    assert llama.n_vocab() == 50304
-    assert llama.token_eos() == 50256
+    llama = Model(tmp_path / "m.gguf")
+    assert llama.vocab_size == 50304
+    assert llama.eos() == 50256
     cases = [json.loads(line) for line in open(test_data / "tokenizer/gpt2/expected_encodings.jsonl", encoding="utf-8")]
     for case in cases:
-        text = case["text"].encode()
-        got = llama.tokenize(text, add_bos=False, special=False)
+        got = llama.tokenize(case["text"])
         assert got == case["ids"], case["text"]
-        assert llama.detokenize(got) == text
+        assert llama.detokenize(got) == case["text"].encode()
