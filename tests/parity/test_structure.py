@@ -35,8 +35,9 @@ class Twin:
         gain = self.layers[layer].input_layernorm.weight.detach().double().numpy()
         rows = self.weight(projection, layer).detach().double().numpy() * gain
         rows = rows.reshape(-1, 2 * self.half, rows.shape[1])
-        if projection != "v":
-            rows = rows * self.head_gain(projection, layer)[:, None]
+        if projection == "v":  # not rotated, so Hugging Face leaves its pairs side by side
+            return rows[:, 0::2], rows[:, 1::2]
+        rows = rows * self.head_gain(projection, layer)[:, None]
         return rows[:, : self.half], rows[:, self.half :]
 
     def skew(self, projection, layers, signs=None):
