@@ -9,6 +9,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/utf8.h"
 #include "crope/dist/agreement.h"
 #include "crope/dist/rank_device.h"
 #include "crope/eval/dealt_items.h"
@@ -88,7 +89,10 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   const std::optional<std::int32_t> end_token =
       model.end_tokens.empty() ? std::nullopt : std::optional(model.end_tokens.front());
   const auto named = [&](std::optional<std::int32_t> id) {
-    return id ? NamedToken{*id, std::string(tokenizer.token_bytes(*id))} : NamedToken{};
+    if (!id) return NamedToken{};
+    const std::string_view bytes = tokenizer.token_bytes(*id);
+    const bool is_text = valid_utf8_prefix(bytes) == bytes.size();  // a token may be a part of a character
+    return NamedToken{*id, is_text ? std::string(bytes) : std::string()};
   };
   facts.begin_token = named(model.prefix_token);
   facts.end_token = named(end_token);

@@ -55,8 +55,7 @@ def library():
         ("llama_tokenize", integer,
          [pointer, text, integer, ctypes.POINTER(integer), integer, ctypes.c_bool, ctypes.c_bool]),
         ("llama_vocab_eos", integer, [pointer]),
-        ("llama_detokenize", integer,
-         [pointer, ctypes.POINTER(integer), integer, ctypes.c_char_p, integer, ctypes.c_bool, ctypes.c_bool]),
+        ("llama_token_to_piece", integer, [pointer, integer, ctypes.c_char_p, integer, integer, ctypes.c_bool]),
         ("llama_batch_init", Batch, [integer, integer, integer]),
         ("llama_batch_free", None, [Batch]),
         ("llama_decode", integer, [pointer, Batch]),
@@ -115,12 +114,14 @@ class Model:
         return self.lib.llama_vocab_eos(self.vocab)
 
     def detokenize(self, ids):
-        tokens = (ctypes.c_int32 * max(1, len(ids)))(*ids)
-        room = 64 * len(ids) + 64
-        text = ctypes.create_string_buffer(room)
-        count = self.lib.llama_detokenize(self.vocab, tokens, len(ids), text, room, False, True)
-        assert count >= 0
-        return text.raw[:count]
+        """The bytes of each token, without the library's cleaning of spaces."""
+        room = 256
+        piece, text = ctypes.create_string_buffer(room), b""
+        for token in ids:
+            count = self.lib.llama_token_to_piece(self.vocab, token, piece, room, 0, True)
+            assert count >= 0
+            text += piece.raw[:count]
+        return text
 
     def clear(self):
         self.lib.llama_memory_clear(self.lib.llama_get_memory(self.context), True)
