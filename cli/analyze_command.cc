@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
+#include "crope/analysis/layer_losses.h"
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
+#include "crope/model/text_rows.h"
 #include "crope/study/model_report.h"
 
 namespace crope::cli {
@@ -15,6 +18,7 @@ namespace {
 struct AnalyzeFlags {
   std::string dir;
   std::string out;
+  std::string text;
   int threads = 0;
   bool layers = false;
   bool json = false;
@@ -51,16 +55,34 @@ void print_table(const analysis::ModelAnalysis& analysis, bool layers) {
   }
 }
 
+analysis::LayerLosses losses_on_text(const AnalyzeFlags& flags, const analysis::ModelAnalysis& analysis, Log& log) {
+  const model::LanguageModel model = model::load_language_model(analysis.last().dir, log);
+  return analysis::layer_losses(model.model, model::text_rows(model, flags.text));
+}
+
+void print_layer_losses(const analysis::LayerLosses& layers) {
+  fmt::print("\nloss of each layer's output under the final norm and output projection, {} tokens\nlayer        loss\n",
+             layers.tokens);
+  for (std::size_t i = 0; i < layers.losses.size(); ++i) {
+    fmt::print("{:<9}{:>8.4f}\n", i == 0 ? "input" : std::to_string(i - 1), layers.losses[i]);
+  }
+}
+
 void run(const AnalyzeFlags& flags) {
   Log log(stderr);
   at::set_num_threads(resolve_thread_count(flags.threads));
   const analysis::ModelAnalysis analysis = analysis::analyze_model(flags.dir, log);
   if (!flags.out.empty()) study::write_analysis(analysis, flags.out);
+  std::optional<analysis::LayerLosses> layers;
+  if (!flags.text.empty()) layers = losses_on_text(flags, analysis, log);
   if (flags.json) {
-    fmt::print("{}\n", study::analysis_to_json(analysis).dump());
+    Json json = study::analysis_to_json(analysis);
+    if (layers) json["layer_losses"] = {{"tokens", layers->tokens}, {"losses", layers->losses}};
+    fmt::print("{}\n", json.dump());
     return;
   }
   print_table(analysis, flags.layers);
+  if (layers) print_layer_losses(*layers);
   if (!flags.out.empty()) fmt::print("wrote {}/index.html\n", flags.out);
 }
 
@@ -68,6 +90,9 @@ void declare_analyze(Flags& flags) {
   const auto values = std::make_shared<AnalyzeFlags>();
   flags.positional("dir", values->dir, "A model or run directory; of a run, all its checkpoints");
   flags.option("--out", values->out, "Folder for analysis.json, the figures and a page that shows them");
+  flags.option("--text", values->text,
+               "Text file: also print the loss of each layer's output under the final norm and output projection, over "
+               "its first 16,384 tokens");
   flags.option("--layers", values->layers, "Print every layer, not only their sum");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of a table");

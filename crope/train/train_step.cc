@@ -13,7 +13,8 @@ using torch::Tensor;
 StepOptions step_options(const TrainConfig& config) {
   return {.micro_batch_size = config.micro_batch_size,
           .precision = scalar_type(config.precision),
-          .activations = config.recompute ? model::Activations::recomputed : model::Activations::kept};
+          .activations = config.recompute ? model::Activations::recomputed : model::Activations::kept,
+          .distillation = distillation_options(config)};
 }
 
 PrecisionScope::PrecisionScope(torch::ScalarType precision, torch::Device device)
@@ -47,7 +48,10 @@ std::optional<double> gradients_of_share(model::Transformer& model, data::TokenB
     Tensor loss;
     {
       const PrecisionScope scope(options.precision, device);
-      loss = model::loss(model, rows.narrow(0, first, count).to(device), options.activations);
+      const Tensor tokens = rows.narrow(0, first, count).to(device);
+      loss = options.teacher == nullptr
+                 ? model::loss(model, tokens, options.activations)
+                 : model::distillation_loss(model, tokens, *options.teacher, options.distillation, options.activations);
     }
     const bool is_last = first + count == batch.rows;
     if (is_last && reducer != nullptr) reducer->begin();
