@@ -86,7 +86,7 @@ check-format: setup  ## fail if a source is not formatted
 install: build  ## install the program, its libraries, man page and completions (PREFIX=/usr/local)
 	@cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
 
-PACKAGE = crope-$(shell sed -nE 's/^project\(crope VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)-$(shell uname -s -m | tr 'A-Z ' 'a-z-')
+PACKAGE = crope-$(shell awk '/^project/ {print $$3}' CMakeLists.txt)-$(shell uname -s -m | tr 'A-Z ' 'a-z-')
 
 package: build  ## a tarball of the program and its libraries that runs from any folder
 	@rm -rf build/package

@@ -143,7 +143,7 @@ void run(const ChatFlags& flags) {
       log.warn(fmt::format("{}: {}", e.what(), e.hint()));
       continue;
     }
-    if (dropped > 0) log.info(fmt::format("the window is full: {} of the oldest turns left out", dropped));
+    if (dropped > 0) log.info(fmt::format("the window is full: {} of the oldest turns were dropped", dropped));
     conversation.answer(answer(engine, model, request, chat.answer_begins_with_space()));
     ++request.sampling.seed;
   }

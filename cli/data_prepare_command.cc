@@ -25,9 +25,9 @@ struct PrepareFlags {
 
 void report_left_out(const data::SourceCounts& counts, Log& log) {
   if (counts.bad_rows > 0)
-    log.warn(fmt::format("{} bad rows left out, the first: {}", counts.bad_rows, counts.first_bad_row));
-  if (counts.nulls > 0) log.info(fmt::format("{} rows without text (null) left out", counts.nulls));
-  if (counts.empty > 0) log.info(fmt::format("{} empty documents left out", counts.empty));
+    log.warn(fmt::format("{} bad rows skipped, the first: {}", counts.bad_rows, counts.first_bad_row));
+  if (counts.nulls > 0) log.info(fmt::format("{} rows without text (null) skipped", counts.nulls));
+  if (counts.empty > 0) log.info(fmt::format("{} empty documents skipped", counts.empty));
 }
 
 void print_split(const char* name, const data::SplitCounts& counts) {
@@ -106,7 +106,7 @@ void declare_data_prepare(Flags& flags) {
   flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
   flags.option("--split-blank-lines", options.source.split_blank_lines, "In text, an empty line ends a document");
   flags.option("--skip-bad-rows", options.source.skip_bad_rows,
-               "Leave out lines that are not JSON or lack the field, and count them, instead of stopping");
+               "Skip and count lines that are not JSON or have no such field, instead of stopping");
   flags.option("--threads", options.threads, "Threads that tokenize (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object: counts, sources, speed");
   flags.run([values] { run(*values); });

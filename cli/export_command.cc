@@ -102,13 +102,13 @@ void run(ExportFlags& flags) {
 void declare_export(Flags& flags) {
   const auto values = std::make_shared<ExportFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
-  flags.positional("out", values->out, "What to make: a folder, or a file of GGUF");
+  flags.positional("out", values->out, "The folder or GGUF file to write");
   flags.option("--format", values->format,
                "Default: gguf for a name that ends in .gguf, else hf. hf: a folder for transformers and vLLM, as "
                "Qwen3ForCausalLM; hf-native: one that keeps a and b, with its "
                "own modelling file; gguf: a file for llama.cpp");
   flags.option("--type,--dtype", values->type, "Type of the written matrices: f32, bf16, f16, and q8_0 for gguf");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });
 }

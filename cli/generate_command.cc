@@ -189,7 +189,7 @@ void declare_generate(Flags& flags) {
                "whole window unless given)");
   flags.require_one_of({"--prompt", "--prompt-file", "--prompt-ids", "--documents"});
   flags.option("--out", values->out, "With --documents: JSON lines file to create, {\"text\": ...}");
-  flags.option("--n", values->n, "How many texts, with seeds from --seed on");
+  flags.option("--n", values->n, "Number of texts; each has the next seed, starting at --seed");
   flags.option("--echo", values->echo, "Print the prompt first");
   flags.option("--json", values->json, "Print one JSON object: text, ids and finish_reason of each, and times");
   flags.run([values, flags]() {

@@ -10,19 +10,19 @@ namespace crope::cli {
 
 void declare_generation_flags(Flags& flags, GenerationFlags& values) {
   flags.positional("dir", values.dir, "A model or run directory");
-  flags.option("--max-tokens", values.max_tokens, "New tokens at most");
-  flags.option("--temperature", values.sampling.temperature, "0: always the most likely token");
-  flags.option("--top-k", values.sampling.top_k, "Only the k most likely tokens (0: all)");
-  flags.option("--top-p", values.sampling.top_p, "Only the most likely tokens that together have this probability");
-  flags.option("--min-p", values.sampling.min_p, "Only tokens with this share of the largest probability");
+  flags.option("--max-tokens", values.max_tokens, "Largest number of new tokens");
+  flags.option("--temperature", values.sampling.temperature, "Randomness of the choice (0: always the most likely token)");
+  flags.option("--top-k", values.sampling.top_k, "Choose among the k most likely tokens (0: all)");
+  flags.option("--top-p", values.sampling.top_p, "Choose among the most likely tokens that together have this probability");
+  flags.option("--min-p", values.sampling.min_p, "Choose among tokens with at least this share of the largest probability");
   flags.option("--repetition-penalty", values.sampling.repetition_penalty,
-               "Above 1: tokens that were there are less likely");
-  flags.option("--seed", values.seed, "Of the random choices");
-  flags.option("--stop", values.stop, "End before this text; may be repeated");
+               "Above 1, tokens that have appeared become less likely");
+  flags.option("--seed", values.seed, "Seed of the random choices");
+  flags.option("--stop", values.stop, "Stop before this text; may be repeated");
   flags.option("--weights", values.weights, kWeightsHelp);
-  flags.option("--ignore-eos", values.ignore_eos, "Go on after the end-of-text token");
+  flags.option("--ignore-eos", values.ignore_eos, "Continue after the end-of-text token");
   flags.option("--add-bos", values.add_bos, "Begin with the end-of-text token, as training documents do");
-  flags.option("--threads", values.threads, "Threads (0: all processors)");
+  flags.option("--threads", values.threads, "Number of threads (0: all processors)");
 }
 
 infer::SamplingOptions sampling_of(const GenerationFlags& flags) {

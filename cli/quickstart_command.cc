@@ -64,7 +64,7 @@ void run(QuickstartFlags flags) {
 
 void declare_quickstart(Flags& flags) {
   const auto values = std::make_shared<QuickstartFlags>();
-  flags.option("--out", values->out, "Folder of the study; started again it goes on there");
+  flags.option("--out", values->out, "Folder of the study; run the command again to resume it");
   flags.option("--recipe", values->recipe, "A recipe's name or file, for every run");
   flags.option("--documents", values->options.world.documents, "Documents of the small world");
   flags.option("--limit", values->options.limit, "Items of each benchmark to score (0: all)");

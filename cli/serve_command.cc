@@ -35,6 +35,7 @@ struct ServeFlags {
   std::vector<std::string> allowed_origins;
   std::string api_key_file;
   std::string name;  // empty: the folder's
+  bool log_requests = false;
   std::int64_t context = 0;
   std::int64_t max_sequences = 24;
   std::int64_t max_waiting = 512;
@@ -160,7 +161,10 @@ std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
 void run(const ServeFlags& flags) {
   Log log(stderr);
   in_range("--drain-seconds", flags.drain_seconds, 0, 1 << 20);
-  const serve::HttpOptions http = http_options(flags);
+  serve::HttpOptions http = http_options(flags);
+  if (flags.log_requests) {
+    http.on_answered = [&log](const serve::AnsweredRequest& request) { log.info(serve::log_line(request)); };
+  }
   const std::unique_ptr<Served> served = load(flags, log);
   const InterruptScope interrupts;
   serve::HttpServer server(served->api, http);
@@ -168,10 +172,10 @@ void run(const ServeFlags& flags) {
   log.info(fmt::format("serving {} at http://{}:{}/ (Ctrl-C ends)", flags.generation.dir,
                        is_any ? "127.0.0.1" : flags.host, server.port()));
   if (flags.api_key_file.empty() && flags.host != "127.0.0.1" && flags.host != "localhost" && flags.host != "::1") {
-    log.warn("anybody who reaches this address is served; --api-key-file asks for a key");
+    log.warn("anyone who reaches this address is served; --api-key-file makes the server require a key");
   }
   while (!interrupt_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  log.info("ending: no new requests; those that are being answered are finished");
+  log.info("stopping: no new requests are accepted; running ones are finished");
   if (!server.drain(std::chrono::seconds(flags.drain_seconds))) {
     log.warn(fmt::format("some requests were not finished after {} seconds", flags.drain_seconds));
   }
@@ -180,8 +184,8 @@ void run(const ServeFlags& flags) {
 void declare_serve(Flags& flags) {
   const auto values = std::make_shared<ServeFlags>();
   flags.positional("dir", values->generation.dir, "A model or run directory");
-  flags.option("--port", values->port, "Port (0: any that is free)");
-  flags.option("--host", values->host, "Address to listen on; 0.0.0.0 is every one of this machine");
+  flags.option("--port", values->port, "Port to listen on (0: any free one)");
+  flags.option("--host", values->host, "Address to listen on (0.0.0.0: every address of this machine)");
   flags.option("--allow-host", values->allowed_hosts,
                "Also answer requests whose Host header has this name (repeatable)");
   flags.option("--allow-origin", values->allowed_origins,
@@ -190,17 +194,20 @@ void declare_serve(Flags& flags) {
   flags.option("--model-name", values->name, "The model's name in answers (default: its folder's name)");
   flags.option("--weights", values->generation.weights, kWeightsHelp);
   declare_chat_template_flag(flags, values->generation);
-  flags.option("--threads", values->generation.threads, "Threads of the model (0: all processors)");
+  flags.option("--threads", values->generation.threads, "Number of threads (0: all processors)");
   flags.option("--context", values->context,
                "Longest prompt and answer together, in tokens (0: what fits into memory)");
-  flags.option("--max-sequences", values->max_sequences, "Answers that are decoded together");
-  flags.option("--max-waiting", values->max_waiting, "Answers that may wait; more are refused with status 429");
-  flags.option("--max-connections", values->max_connections, "Open connections");
-  flags.option("--max-body-kb", values->max_body_kb, "Size of a request");
-  flags.option("--prefill-tokens", values->prefill_tokens, "Tokens of prompts read in one step: how long streams wait");
-  flags.option("--cache-mb", values->cache_mb, "Memory for beginnings that later prompts may share");
-  flags.option("--request-seconds", values->request_seconds, "Time for one answer");
-  flags.option("--drain-seconds", values->drain_seconds, "Time to finish answers after SIGTERM");
+  flags.option("--max-sequences", values->max_sequences, "Largest number of answers decoded at once");
+  flags.option("--max-waiting", values->max_waiting, "Largest number of waiting requests; more get status 429");
+  flags.option("--max-connections", values->max_connections, "Largest number of open connections");
+  flags.option("--max-body-kb", values->max_body_kb, "Largest request body, in kB");
+  flags.option("--prefill-tokens", values->prefill_tokens,
+               "Prompt tokens read per step; more delay the other streams longer");
+  flags.option("--cache-mb", values->cache_mb, "Memory for prompt prefixes that later requests can reuse, in MB");
+  flags.option("--request-seconds", values->request_seconds, "Time limit of one answer, in seconds");
+  flags.option("--log-requests", values->log_requests,
+               "Print a line for each answered request: method, path, status, bytes, seconds");
+  flags.option("--drain-seconds", values->drain_seconds, "Time to finish answers after SIGTERM, in seconds");
   flags.run([values] { run(*values); });
 }
 

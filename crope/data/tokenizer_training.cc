@@ -57,7 +57,7 @@ TrainedTokenizer train_tokenizer(const TokenizerTrainingOptions& options, const 
     result.vocabulary = text::train_bpe(words, bpe);
   }
   if (static_cast<std::int64_t>(result.vocabulary.tokens.size()) < options.vocab_size) {
-    log.warn(fmt::format("the text gives {} tokens, fewer than the {} asked for", result.vocabulary.tokens.size(),
+    log.warn(fmt::format("the text gives {} tokens, fewer than the requested {}", result.vocabulary.tokens.size(),
                          options.vocab_size));
   }
   text::write_tokenizer_files(folder.working_path(), result.vocabulary);

@@ -83,7 +83,7 @@ void check_same(ProcessGroup& group, std::span<const torch::Tensor> tensors, con
   throw Error(
       fmt::format("{}: rank{} {} {} other numbers than rank 0", what, others.size() == 1 ? "" : "s",
                   fmt::join(others, ", "), others.size() == 1 ? "has" : "have"),
-      "ranks must run the same program on machines alike; started again, the run goes on from its last checkpoint");
+      "ranks must run the same program on machines alike; start it again: the run resumes from its last checkpoint");
 }
 
 bool Vote::ask(bool mine) {

@@ -19,7 +19,7 @@ using torch::Tensor;
   const auto* torch_error = dynamic_cast<const c10::Error*>(&cause);
   throw Error(
       fmt::format("{} failed: {}", what, torch_error != nullptr ? torch_error->what_without_backtrace() : cause.what()),
-      "another rank has ended or does not answer: look for its own message; the run goes on from its last checkpoint");
+      "another rank has ended or does not answer: look for its own message; the run resumes from its last checkpoint");
 }
 
 }  // namespace

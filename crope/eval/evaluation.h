@@ -10,6 +10,7 @@
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/dist/process_group.h"
+#include "crope/infer/scorer.h"
 #include "crope/ops/kernels.h"
 
 namespace crope::eval {
@@ -28,6 +29,8 @@ struct EvaluationOptions {
   bool overwrite = false;  // results on fewer items may replace those on more
   bool add_bos = false;
   ops::WeightType weights = ops::WeightType::fp32;
+  std::string device = "auto";  // rank_device.h
+  infer::ScoreEngine engine = infer::ScoreEngine::automatic;
   std::string program = {};  // recorded in results.json
 };
 

@@ -241,7 +241,7 @@ class GgufHeadReader {
     for (std::size_t i = 0; i < tensors->size(); ++i) {
       GgufTensor& tensor = (*tensors)[i];
       if (offsets[i] != position_ - data) {
-        fail(fmt::format("tensor '{}': offset {}, but the one before it ends at {}", tensor.name, offsets[i],
+        fail(fmt::format("tensor '{}': offset {}, but the previous one ends at {}", tensor.name, offsets[i],
                          position_ - data));
       }
       const std::uint64_t size =

@@ -127,7 +127,7 @@ std::int64_t Engine::admit(SequenceRequest request) {
     throw UsageError(fmt::format("max_tokens: expected a number from 1, got {}", request.max_tokens));
   }
   if (request.scores_prompt && request.top_log_probabilities < 0) {
-    throw UsageError("a prompt can be scored only where log-probabilities are asked for");
+    throw UsageError("scoring a prompt needs a request for log-probabilities");
   }
   for (std::size_t i = 0; i < request.prompt.size(); ++i) {
     if (request.prompt[i] >= 0 && request.prompt[i] < config.vocab_size) continue;

@@ -45,7 +45,7 @@ std::string Utf8Stream::finish() {
 
 TextStream::TextStream(std::vector<std::string> stop) : stop_(std::move(stop)) {
   for (std::string& s : stop_) {
-    if (s.empty()) throw UsageError("a stop string is empty", "leave it out: nothing would be generated");
+    if (s.empty()) throw UsageError("a stop string is empty", "omit it: nothing would be generated");
     // The text is valid UTF-8, so what it is searched for has to be: half a character would tear one apart.
     Utf8Stream utf8;
     const std::string whole = utf8.push(s);

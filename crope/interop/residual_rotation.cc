@@ -2,26 +2,16 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <string_view>
 
+#include "crope/model/complex_structure.h"
 #include "crope/model/norm_gain.h"
-#include "crope/ops/check.h"
 
 namespace crope::interop {
 namespace {
 
 using torch::Tensor;
-
-// Singular values below this share of the largest carry no orientation.
-constexpr double kNoOrientation = 1e-10;
-
-// D - 2k orthonormal rows that complete rows[2k, D].
-Tensor completed(const Tensor& rows) {
-  const int64_t D = rows.size(1), missing = D - rows.size(0);
-  const Tensor rest = at::eye(D, rows.options()) - rows.t().mm(rows);
-  const Tensor vectors = std::get<1>(at::linalg_eigh(rest));  // eigenvalues ascend: 0, then 1
-  return vectors.narrow(1, D - missing, missing).t();
-}
 
 Tensor wide(const Tensor& x) {
   return x.detach().to(torch::kFloat64);
@@ -30,25 +20,9 @@ Tensor wide(const Tensor& x) {
 }  // namespace
 
 Tensor best_rotation(const std::vector<Tensor>& matrices) {
-  const int64_t D = matrices.at(0).size(1);
-  Tensor skew = at::zeros({D, D}, torch::kFloat64);
-  for (const Tensor& matrix : matrices) {
-    ops::check_shape(matrix.dim() == 2 && matrix.size(0) % 2 == 0 && matrix.size(1) == D, "best_rotation", "matrix",
-                     "[2M, D]", matrix);
-    const std::vector<Tensor> rows = wide(matrix).chunk(2, 0);
-    const Tensor product = rows[0].t().mm(rows[1]);
-    skew += (product - product.t()) / 2;
-  }
-  // J is the orthogonal polar factor of -S. Its planes are spanned by the eigenvectors p + iq of the Hermitian iS with
-  // negative eigenvalues: there J p = q and J q = -p, as [re, im] of tied projections have it.
-  const auto [values, vectors] = at::linalg_eigh(at::complex(at::zeros_like(skew), skew));
-  const double largest = values.abs().max().item<double>();
-  const int64_t planes = (values < -kNoOrientation * largest).sum().item<int64_t>();
-  const Tensor turned = vectors.narrow(1, 0, planes) * std::sqrt(2.0);
-  const Tensor p = at::real(turned).t(), q = at::imag(turned).t();
-  const std::vector<Tensor> rest = completed(at::cat({p, q})).chunk(2, 0);
-  if (planes == D / 2) return at::cat({p, q});
-  return at::cat({p, rest[0], q, rest[1]});
+  Tensor sum = model::orientation(matrices.at(0));
+  for (std::size_t i = 1; i < matrices.size(); ++i) sum = sum + model::orientation(matrices[i]);
+  return model::turn_to_given(model::best_structure(sum));
 }
 
 std::vector<Tensor> rows_with_gains(const model::Transformer& model) {

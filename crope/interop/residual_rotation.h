@@ -1,7 +1,7 @@
 // The residual stream turned towards the complex structure that queries and keys share.
 //
 // A pair of rows (u, v) is complex-linear under the structure J of the stream when v = J u. The best J for all pairs
-// together has a closed form (docs/mathematics.md, section 2). Turned so that J becomes the one of tied projections, a
+// together has a closed form (docs/mathematics.md, section 10). Turned so that J becomes the one of tied projections, a
 // dense model is the same function: norms commute with the turn once their gains stand in the matrices behind them.
 #pragma once
 
@@ -13,9 +13,8 @@
 
 namespace crope::interop {
 
-// The orthogonal R[D, D] in halves for which matrices[2M, D] R^T lose least when they are tied: the complex-linear
-// share of their energy becomes 1/2 + |S|_* / E, S = (U'V - V'U) / 2 summed over the matrices' real rows U and
-// imaginary rows V, |S|_* the sum of its singular values, E the energy. No other R has a larger one.
+// The orthogonal R[D, D] in halves for which matrices[2M, D] R^T lose least when they are tied: the turn of the best
+// structure of them all (model/complex_structure.h).
 torch::Tensor best_rotation(const std::vector<torch::Tensor>& matrices);
 
 // The model's queries and keys as they see the normalised stream without gains, fp64: what best_rotation is for.

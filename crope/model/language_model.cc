@@ -43,7 +43,7 @@ std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::stri
   return require_tokenizer().encode(text);
 }
 
-LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType type) {
+LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType type, torch::Device device) {
   const fs::path source = resolve_model_dir(dir);
   const ModelConfig config = load_config(source);
   LanguageModel result;
@@ -64,8 +64,14 @@ LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType
   if (result.end_tokens.empty() && end_of_text) result.end_tokens = {*end_of_text};
   const std::vector<std::int32_t> begin_tokens = configured_tokens(config, "bos_token_id");
   result.begin_token = begin_tokens.empty() ? end_of_text : begin_tokens.front();
+  if (!begin_tokens.empty()) {
+    result.prefix_token = begin_tokens.front();
+  } else if (!result.end_tokens.empty()) {
+    result.prefix_token = result.end_tokens.front();
+  }
   const bool is_bf16 = type == ops::WeightType::bf16;
-  result.model = load_model(source, log, torch::TensorOptions(is_bf16 ? torch::kBFloat16 : torch::kFloat32));
+  result.model =
+      load_model(source, log, torch::TensorOptions(device).dtype(is_bf16 ? torch::kBFloat16 : torch::kFloat32));
   result.model.inference_weights = type;
   return result;
 }

@@ -24,8 +24,11 @@ struct LanguageModel {
   std::optional<text::Tokenizer> tokenizer;
   std::vector<std::int32_t> end_tokens;     // each of them ends a text; the first is the one that is named
   std::optional<std::int32_t> begin_token;  // stands before a text
-  std::string chat_template = {};           // the text of kChatTemplateFile; "" if there is none
-  std::filesystem::path dir;                // as the caller named it: a model or a run directory
+  // Stands where a text has nothing before it and something must be read: config.json's bos_token_id, else its
+  // eos_token_id, else <|endoftext|>.
+  std::optional<std::int32_t> prefix_token = {};
+  std::string chat_template = {};  // the text of kChatTemplateFile; "" if there is none
+  std::filesystem::path dir;       // as the caller named it: a model or a run directory
 
   // Null if there is no tokenizer.
   const text::Tokenizer* tokenizer_or_null() const { return tokenizer ? &*tokenizer : nullptr; }
@@ -40,11 +43,11 @@ struct LanguageModel {
   std::int64_t window() const { return model.config.max_seq_len; }
 };
 
-// Loads a model directory, or the newest checkpoint of a run directory, to be used with weights of `type`. config.json
-// names the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both.
-// Throws Error if a file is damaged, or if the tokenizer has more tokens than the model.
+// Loads a model directory, or the newest checkpoint of a run directory, to be used with weights of `type` on `device`.
+// config.json names the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both. Throws
+// Error if a file is damaged, or if the tokenizer has more tokens than the model.
 LanguageModel load_language_model(const std::filesystem::path& dir, Log& log,
-                                  ops::WeightType type = ops::WeightType::fp32);
+                                  ops::WeightType type = ops::WeightType::fp32, torch::Device device = torch::kCPU);
 
 // The type that generation and scoring read the weights in.
 ops::WeightType weight_type(const Transformer& model);

@@ -9,8 +9,10 @@
 #include "crope/base/error.h"
 #include "crope/base/rounding.h"
 #include "crope/base/threads.h"
+#include "crope/dist/rank_device.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
+#include "crope/model/rope_scaling.h"
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
 #include "crope/train/teacher.h"
@@ -97,7 +99,9 @@ Settings model_settings(const Settings& given) {
   model::visit_fields(any, [&](const char* name, const auto&, const char*) {
     if (given.contains(name)) chosen[name] = given[name];
   });
-  if (given.contains("variant")) chosen["variant"] = given["variant"];
+  for (const char* name : {"variant", model::kRopeScalingKey}) {
+    if (given.contains(name)) chosen[name] = given[name];
+  }
   return chosen;
 }
 
@@ -201,7 +205,7 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
   if (data.info->vocab_size > job.model.vocab_size) {
     throw Error(fmt::format("{}: its tokenizer has {} tokens, but the model's vocab_size is {}", job.data.string(),
                             data.info->vocab_size, job.model.vocab_size),
-                fmt::format("give --vocab-size {} or more, or leave it out", data.info->vocab_size));
+                fmt::format("give --vocab-size {} or more, or omit the flag", data.info->vocab_size));
   }
   const auto check = [&](const fs::path& dir, const char* what) {
     if (!fs::exists(dir / text::kTokenizerFile)) return;
@@ -287,9 +291,7 @@ TrainJob resolve_job(const JobRequest& request) {
 
   const dist::Launch& launch = request.launch;
   if (launch.size > 1 && job.config.threads == 0) job.config.threads = dist::threads_per_rank(launch);
-  if (launch.size > 1 && torch::Device(job.config.device).is_cuda()) {
-    job.config.device = fmt::format("cuda:{}", launch.local_rank);
-  }
+  job.config.device = dist::rank_device(job.config.device, launch).str();
   job.config.precision = resolve_precision(job.config.precision, job.config.device);
   job.config.threads = resolve_thread_count(static_cast<int>(std::min<std::int64_t>(job.config.threads, INT32_MAX)));
   if (job.config.micro_batch_size == 0) job.config.micro_batch_size = kMicroBatchTokens / job.config.seq_len;

@@ -158,7 +158,7 @@ void save_checkpoint(const fs::path& run, const model::Transformer& model, const
     throw Error(fmt::format("the checkpoint of step {} was not written ({}); it needs {}, {} are free", progress.step,
                             e.what(), format_bytes(static_cast<double>(checkpoint_bytes(model, optimizer))),
                             code ? "an unknown number" : format_bytes(static_cast<double>(space.available))),
-                "make room and run the same command: it goes on from the last good checkpoint");
+                "make room and run the same command: it resumes from the last good checkpoint");
   }
 }
 

@@ -224,7 +224,7 @@ TEST(Gguf, HostileHeadsAreNamed) {
       {tensor({-16}, 0, 0), "a dimension of -16"},
       {tensor({std::int64_t{1} << 62, 4}, 0, 0), "more than 2^63 bytes"},
       {tensor({16}, 8, 0), "rows of 16 elements; Q8_0 has blocks of 32"},
-      {tensor({8}, 0, 32), "offset 32, but the one before it ends at 0"},
+      {tensor({8}, 0, 32), "offset 32, but the previous one ends at 0"},
       {tensor({8}, 0, huge), "offset 18446744073709551615"},
       {tensor({1024}, 0, 0), "should have 4096 bytes, but only 64 follow"},
       {tensor({8}, 0, 0), "32 bytes after the last tensor"},
