@@ -118,17 +118,19 @@ class Decoder(nn.Module):
         width = self.blocks[0].attention.qk_width
         self.register_buffer("frequencies", config["rope_theta"] ** (-torch.arange(0, width, 2) / width))
 
-    def forward(self, tokens):
-        """The mean loss of predicting tokens[:, 1:] from tokens[:, :-1]."""
-        ids, targets = tokens[:, :-1], tokens[:, 1:]
+    def logits(self, ids):
+        """[B, T, V] of ids[B, T]."""
         angles = torch.arange(ids.shape[1])[:, None] * self.frequencies
         cos, sin = angles.cos(), angles.sin()
         h = self.embedding(ids)
         for block in self.blocks:
             h = block(h, cos, sin)
         h = F.rms_norm(h, h.shape[-1:], self.norm, self.config["norm_eps"])
-        logits = F.linear(h, self.embedding.weight)
-        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return F.linear(h, self.embedding.weight)
+
+    def forward(self, tokens):
+        """The mean loss of predicting tokens[:, 1:] from tokens[:, :-1]."""
+        return F.cross_entropy(self.logits(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
 
 def random_decoder(config, seed=0):

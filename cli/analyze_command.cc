@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/text_table.h"
+#include "crope/analysis/layer_losses.h"
 #include "crope/base/error.h"
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
+#include "crope/model/text_rows.h"
 #include "crope/study/model_report.h"
 #include "crope/study/structure_figures.h"
 
@@ -80,12 +83,22 @@ void run_structure(const AnalyzeFlags& flags, Log& log) {
   print_structure(report, flags.layers);
 }
 
+analysis::LayerLosses losses_on_text(const AnalyzeFlags& flags, const analysis::ModelAnalysis& analysis, Log& log) {
+  const model::LanguageModel model = model::load_language_model(analysis.last().dir, log);
+  return analysis::layer_losses(model.model, model::text_rows(model, flags.text, {.tokens = flags.tokens}));
+}
+
+void print_layer_losses(const analysis::LayerLosses& layers) {
+  fmt::print("\nloss of each layer's output under the final norm and output projection, {} tokens\nlayer        loss\n",
+             layers.tokens);
+  for (std::size_t i = 0; i < layers.losses.size(); ++i) {
+    fmt::print("{:<9}{:>8.4f}\n", i == 0 ? "input" : std::to_string(i - 1), layers.losses[i]);
+  }
+}
+
 void run(const AnalyzeFlags& flags) {
   Log log(stderr);
   at::set_num_threads(resolve_thread_count(flags.threads));
-  if (!flags.structure && !flags.text.empty()) {
-    throw UsageError("--text needs --structure", "crope analyze DIR --structure --text FILE");
-  }
   if (flags.tokens < 1) throw UsageError(fmt::format("--tokens {}: expected at least 1", flags.tokens));
   if (flags.structure) {
     run_structure(flags, log);
@@ -94,11 +107,16 @@ void run(const AnalyzeFlags& flags) {
   }
   const analysis::ModelAnalysis analysis = analysis::analyze_model(flags.dir, log);
   if (!flags.out.empty()) study::write_analysis(analysis, flags.out);
+  std::optional<analysis::LayerLosses> layers;
+  if (!flags.text.empty()) layers = losses_on_text(flags, analysis, log);
   if (flags.json) {
-    fmt::print("{}\n", study::analysis_to_json(analysis).dump());
+    Json json = study::analysis_to_json(analysis);
+    if (layers) json["layer_losses"] = {{"tokens", layers->tokens}, {"losses", layers->losses}};
+    fmt::print("{}\n", json.dump());
     return;
   }
   print_table(analysis, flags.layers);
+  if (layers) print_layer_losses(*layers);
   if (!flags.out.empty()) fmt::print("wrote {}/index.html\n", flags.out);
 }
 
@@ -107,9 +125,9 @@ void declare_analyze(Flags& flags) {
   flags.positional("dir", values->dir, "A model or run directory; of a run, all its checkpoints");
   flags.option("--structure", values->structure,
                "Look for the complex structure of the residual stream that all layers share, instead of energies");
-  flags.option(
-      "--text", values->text,
-      "With --structure: a text file to measure queries and keys on, and the loss without their conjugate part");
+  flags.option("--text", values->text,
+               "Text file: also print the loss of each layer's output under the final norm and output projection; with "
+               "--structure: measure queries and keys on it, and the loss without their conjugate part");
   flags.option("--tokens", values->tokens, "Tokens of --text to measure on, at most");
   flags.option("--out", values->out, "Folder for the numbers as JSON, the figures and a page that shows them");
   flags.option("--layers", values->layers, "Print every layer, not only their sum");

@@ -95,6 +95,8 @@ void declare_data_prepare(Flags& flags) {
       "Files (.txt, .jsonl, .ndjson, each also .gz or .zst, and .parquet), folders of them, or - for stdin");
   flags.option("--tokenizer", values->tokenizer, kTokenizerHelp);
   flags.require("--tokenizer");
+  flags.option("--begin-token", options.begin_token,
+               "Special token that starts each document, such as <s> (default: <|endoftext|>)");
   flags.option("--out", values->out, "The data directory to write; must not exist");
   flags.require("--out");
   flags.option("--text-field", options.source.text_field,

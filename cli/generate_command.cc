@@ -14,6 +14,7 @@
 #include "crope/base/interrupt.h"
 #include "crope/base/json.h"
 #include "crope/base/progress.h"
+#include "crope/infer/sampled_documents.h"
 
 namespace crope::cli {
 namespace {
@@ -24,7 +25,11 @@ struct GenerateFlags {
   std::string prompt_file;
   std::string prompt_ids;
   std::int64_t n = 1;
+  std::int64_t documents = 0;
+  std::string out;
   bool prompt_given = false;
+  bool temperature_given = false;
+  bool max_tokens_given = false;
   bool echo = false;
   bool json = false;
 };
@@ -141,19 +146,62 @@ void run(const GenerateFlags& flags) {
   log.info(speed_line(engine.statistics()));
 }
 
+// --documents: texts from the begin token on, into a file.
+void run_documents(const GenerateFlags& flags) {
+  if (flags.out.empty()) throw UsageError("--documents needs a file to write", "give --out FILE.jsonl");
+  infer::DocumentOptions options{.count = flags.documents, .sampling = sampling_of(flags.generation)};
+  if (!flags.temperature_given) options.sampling.temperature = 1;
+  if (options.sampling.temperature == 0 && flags.documents > 1) {
+    throw UsageError("--temperature 0 makes all documents the same", "give a temperature above 0");
+  }
+  if (flags.max_tokens_given) options.max_tokens = flags.generation.max_tokens;
+  Log log(stderr);
+  const model::LanguageModel model = load_model(flags.generation, log);
+  const InterruptScope interrupts;
+  infer::Engine engine(model.model, {});
+  infer::DocumentTotals totals;
+  {
+    Progress progress(log, {.label = "generate", .unit = "tokens"});
+    totals = infer::write_documents(engine, model, options, flags.out, [&] {
+      throw_if_interrupted();
+      progress.update(progress.done() + 1);
+    });
+  }
+  if (flags.json) {
+    const Json result = {
+        {"file", flags.out}, {"documents", totals.documents}, {"tokens", totals.tokens}, {"ended", totals.ended}};
+    fmt::print("{}\n", result.dump());
+  } else {
+    fmt::print("wrote {}: {} documents, {} tokens; {} ended by themselves, the others were cut\n", flags.out,
+               totals.documents, totals.tokens, totals.ended);
+  }
+  log.info(speed_line(engine.statistics()));
+}
+
 void declare_generate(Flags& flags) {
   const auto values = std::make_shared<GenerateFlags>();
   declare_generation_flags(flags, values->generation);
   flags.option("--prompt", values->prompt, "Text to continue");
   flags.option("--prompt-file", values->prompt_file, "A file with the text; - is standard input");
   flags.option("--prompt-ids", values->prompt_ids, "Token ids, separated by commas: needs no tokenizer");
-  flags.require_one_of({"--prompt", "--prompt-file", "--prompt-ids"});
+  flags.option("--documents", values->documents,
+               "Write this many texts, each from the begin token to its end, as training data (--temperature 1 and the "
+               "whole window unless given)");
+  flags.require_one_of({"--prompt", "--prompt-file", "--prompt-ids", "--documents"});
+  flags.option("--out", values->out, "With --documents: JSON lines file to create, {\"text\": ...}");
   flags.option("--n", values->n, "Number of texts; each has the next seed, starting at --seed");
   flags.option("--echo", values->echo, "Print the prompt first");
   flags.option("--json", values->json, "Print one JSON object: text, ids and finish_reason of each, and times");
   flags.run([values, flags]() {
     values->prompt_given = flags.given("--prompt");
-    run(*values);
+    values->temperature_given = flags.given("--temperature");
+    values->max_tokens_given = flags.given("--max-tokens");
+    if (flags.given("--documents")) {
+      run_documents(*values);
+    } else {
+      if (!values->out.empty()) throw UsageError("--out belongs to --documents", "redirect the output instead: > FILE");
+      run(*values);
+    }
   });
 }
 

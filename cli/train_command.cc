@@ -27,6 +27,7 @@ struct TrainCommandFlags {
   std::string data;
   std::string out;
   std::string init_from;
+  std::string teacher;
   std::vector<std::string> validate_also;
   bool resume = false;
   bool dry_run = false;
@@ -119,6 +120,7 @@ void run_train(const TrainCommandFlags& flags) {
                                                   .run = flags.out,
                                                   .data = flags.data,
                                                   .init_from = flags.init_from,
+                                                  .teacher = flags.teacher,
                                                   .validate_also = std::move(validate_also),
                                                   .program = program_record(),
                                                   .launch = launch,
@@ -142,6 +144,7 @@ void declare_train(Flags& flags) {
   flags.option("--out", values->out, "Run directory, new or to be resumed");
   flags.require("--out");
   flags.option("--init-from", values->init_from, "Model or run directory whose weights the run starts from");
+  flags.option("--teacher", values->teacher, "Model or run directory whose predictions the run also learns from");
   flags.option("--validate-also", values->validate_also,
                "NAME=DIR: also validate on another data directory at the last step, as val_loss_NAME; may be repeated");
   flags.option("--resume", values->resume, "Accepted for scripts: an existing run in --out is always resumed");

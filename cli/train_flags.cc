@@ -18,9 +18,13 @@ struct Heading {
 };
 
 // The headings of --help, each with the field of a run that it begins with.
-constexpr std::array kHeadings = {Heading{"steps", "Schedule"},           Heading{"weight_decay", "Optimiser"},
-                                  Heading{"embedding_std", "Start"},      Heading{"data_order", "Data"},
-                                  Heading{"precision", "Machine"},        Heading{"checkpoint_every", "Checkpoints"},
+constexpr std::array kHeadings = {Heading{"steps", "Schedule"},
+                                  Heading{"weight_decay", "Optimiser"},
+                                  Heading{"conjugate_steps", "Annealing and teacher"},
+                                  Heading{"embedding_std", "Start"},
+                                  Heading{"data_order", "Data"},
+                                  Heading{"precision", "Machine"},
+                                  Heading{"checkpoint_every", "Checkpoints"},
                                   Heading{"validate_every", "Validation"}};
 
 // Sets the heading of a field and of those behind it.

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "crope/base/error.h"
 #include "crope/base/json.h"
-#include "crope/base/nearest_name.h"
 #include "crope/base/threads.h"
 #include "crope/interop/upcycle.h"
 #include "crope/model/model_dir.h"
@@ -20,18 +20,13 @@ struct UpcycleFlags {
   std::string out;
   std::string variant;
   std::string method = "fitted";
+  std::string structure;
   int threads = 0;
   bool json = false;
 };
 
-interop::UpcycleMethod method_by_name(const std::string& name) {
-  if (name == "fitted") return interop::UpcycleMethod::fitted;
-  if (name == "plain") return interop::UpcycleMethod::plain;
-  const std::vector<std::string> names = {"fitted", "plain"};
-  throw UsageError(fmt::format("unknown --method '{}'", name), suggest(name, names));
-}
-
-Json upcycle_json(const UpcycleFlags& flags, const std::vector<interop::KeptEnergy>& kept, std::int64_t parameters) {
+Json upcycle_json(const UpcycleFlags& flags, std::string_view structure, const std::vector<interop::KeptEnergy>& kept,
+                  std::int64_t parameters) {
   const auto optional = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
   Json layers = Json::array();
   for (const interop::KeptEnergy& layer : kept) {
@@ -42,18 +37,15 @@ Json upcycle_json(const UpcycleFlags& flags, const std::vector<interop::KeptEner
                       {"o", optional(layer.o)},
                       {"vo", layer.vo}});
   }
-  return {{"directory", flags.out},
-          {"variant", flags.variant},
-          {"method", flags.method},
-          {"parameters", parameters},
-          {"kept", std::move(layers)}};
+  return {{"directory", flags.out}, {"variant", flags.variant}, {"method", flags.method},
+          {"structure", structure}, {"parameters", parameters}, {"kept", std::move(layers)}};
 }
 
 void print_kept(const std::vector<interop::KeptEnergy>& kept) {
   const auto optional = [](const std::optional<double>& value) {
     return value ? fmt::format("{:8.4f}", *value) : fmt::format("{:>8}", "-");
   };
-  fmt::print("energy kept\nlayer        q        k        v        o  product of v and o\n");
+  fmt::print("energy kept by the tied parts\nlayer        q        k        v        o  product of v and o\n");
   for (const interop::KeptEnergy& layer : kept) {
     fmt::print("{:5} {:8.4f} {:8.4f} {} {} {:19.4f}\n", layer.layer, layer.q, layer.k, optional(layer.v),
                optional(layer.o), layer.vo);
@@ -62,28 +54,40 @@ void print_kept(const std::vector<interop::KeptEnergy>& kept) {
 
 void run(const UpcycleFlags& flags) {
   const model::Variant variant = model::variant_by_name(flags.variant);
-  const interop::UpcycleMethod method = method_by_name(flags.method);
+  const interop::UpcycleMethod method = Choice<interop::UpcycleMethod>::by_name(flags.method, "--method");
+  std::optional<interop::StreamStructure> structure;
+  if (!flags.structure.empty()) {
+    structure = Choice<interop::StreamStructure>::by_name(flags.structure, "--structure");
+  }
   at::set_num_threads(resolve_thread_count(flags.threads));
   Log log(stderr);
-  const auto kept = interop::upcycle_directory(flags.dir, flags.out, variant, method, log);
+  const auto kept = interop::upcycle_directory(flags.dir, flags.out, variant, method, log, structure);
   const std::int64_t parameters = model::count_parameters(model::load_config(flags.out)).total();
   if (flags.json) {
-    fmt::print("{}\n", upcycle_json(flags, kept, parameters).dump());
+    fmt::print("{}\n", upcycle_json(flags, Choice(structure.value_or(interop::usual_structure(method))).name(), kept,
+                                    parameters)
+                           .dump());
     return;
   }
   print_kept(kept);
-  fmt::print("wrote {}: variant {}, {} parameters; train it on with 'crope train --init-from {}'\n", flags.out,
-             flags.variant, parameters, flags.out);
+  const bool is_annealed = method == interop::UpcycleMethod::annealed;
+  fmt::print("wrote {}: variant {}, {} parameters; continue with 'crope train --init-from {}{}'\n", flags.out,
+             flags.variant, parameters, flags.out, is_annealed ? " --conjugate-steps N" : "");
 }
 
 void declare_upcycle(Flags& flags) {
   const auto values = std::make_shared<UpcycleFlags>();
   flags.positional("dir", values->dir, "A model or run directory of the variant rope");
-  flags.positional("out", values->out, "The model directory to make");
+  flags.positional("out", values->out, "Model directory to create");
   flags.option("--variant", values->variant, "crope_qk, crope_qkv or crope_all");
   flags.require("--variant");
   flags.option("--method", values->method,
-               "fitted: pairs chosen for Q and K, V and O fitted together; plain: each matrix by itself");
+               "fitted: pairs chosen for Q and K, V and O fitted together; plain: each matrix by itself; annealed: the "
+               "same function as before, with conjugate-linear parts that 'crope train --conjugate-steps' removes");
+  flags.option("--structure", values->structure,
+               "Coordinates of the residual stream to tie in: given, pairs (another order) or J (turned to the complex "
+               "structure that queries and keys share; the output projection becomes a tensor of its own); default: "
+               "pairs, for plain given");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of the table");
   flags.run([values] { run(*values); });

@@ -68,13 +68,15 @@ Json describe(const PrepareOptions& options, const std::vector<SourceFile>& file
     }
     sources.push_back(std::move(row));
   }
-  return {{"sources", std::move(sources)},
-          {"text_field", options.source.text_field},
-          {"format", source_format_name(options.source.format)},
-          {"split_blank_lines", options.source.split_blank_lines},
-          {"skip_bad_rows", options.source.skip_bad_rows},
-          {"val_fraction", options.val_fraction},
-          {"shard_tokens", options.shard_tokens}};
+  Json preparation = {{"sources", std::move(sources)},
+                      {"text_field", options.source.text_field},
+                      {"format", source_format_name(options.source.format)},
+                      {"split_blank_lines", options.source.split_blank_lines},
+                      {"skip_bad_rows", options.source.skip_bad_rows},
+                      {"val_fraction", options.val_fraction},
+                      {"shard_tokens", options.shard_tokens}};
+  if (!options.begin_token.empty()) preparation["begin_token"] = options.begin_token;
+  return preparation;
 }
 
 // A description whose sources are named by their full paths: one file may be given by several.
@@ -126,14 +128,29 @@ std::optional<std::uint64_t> first_held_out_byte(const PrepareOptions& options, 
   return static_cast<std::uint64_t>(static_cast<double>(files[0].bytes) * (1 - options.val_fraction));
 }
 
+// The token that starts each document.
+std::int32_t find_begin_token(const PrepareOptions& options, const text::Tokenizer& tokenizer) {
+  const std::string_view wanted =
+      options.begin_token.empty() ? text::kEndOfText : std::string_view(options.begin_token);
+  std::vector<std::string> names;
+  for (const text::SpecialToken& token : tokenizer.vocabulary().special_tokens) {
+    if (token.content == wanted) return token.id;
+    names.push_back(token.content);
+  }
+  throw Error(fmt::format("{}: the tokenizer has no special token {}, which starts each document",
+                          options.tokenizer.string(), wanted),
+              names.empty() ? "make a tokenizer with: crope tokenizer train"
+                            : fmt::format("give one that it has: --begin-token '{}'", names.front()));
+}
+
 // Reads, has encoded and writes; one object for one preparation.
 class Preparation {
  public:
-  Preparation(const PrepareOptions& options, const text::Tokenizer& tokenizer, std::vector<SourceFile> files,
-              const fs::path& folder, Log& log)
+  Preparation(const PrepareOptions& options, const text::Tokenizer& tokenizer, std::int32_t begin_token,
+              std::vector<SourceFile> files, const fs::path& folder, Log& log)
       : options_(options),
         tokenizer_(tokenizer),
-        end_of_text_(*tokenizer.end_of_text()),
+        begin_token_(begin_token),
         held_out_from_(first_held_out_byte(options, files)),
         source_(std::move(files), options.source),
         train_(folder, "train", formats::token_width_for(tokenizer.vocab_size()), options.shard_tokens),
@@ -219,7 +236,7 @@ class Preparation {
     std::size_t begin = 0;
     for (const auto& [end, starts_document, is_validation] : batch.parts) {
       std::vector<std::int32_t>& ids = is_validation ? batch.val : batch.train;
-      if (starts_document) ids.push_back(end_of_text_);
+      if (starts_document) ids.push_back(begin_token_);
       tokenizer_.encode_append(std::string_view(batch.text).substr(begin, end - begin), ids);
       begin = end;
     }
@@ -234,7 +251,7 @@ class Preparation {
 
   const PrepareOptions& options_;
   const text::Tokenizer& tokenizer_;
-  std::int32_t end_of_text_;
+  std::int32_t begin_token_;
   std::optional<std::uint64_t> held_out_from_;  // in bytes of text
   DocumentSource source_;
   Piece piece_;  // the last one read
@@ -265,11 +282,7 @@ PrepareResult prepare(const PrepareOptions& options, Log& log) {
   check_options(options);
   const Stopwatch watch;
   const text::Tokenizer tokenizer = text::Tokenizer::load(options.tokenizer);
-  if (!tokenizer.end_of_text()) {
-    throw Error(fmt::format("{}: the tokenizer has no <|endoftext|> token, which starts each document",
-                            options.tokenizer.string()),
-                "make one with: crope tokenizer train");
-  }
+  const std::int32_t begin_token = find_begin_token(options, tokenizer);
   std::vector<SourceFile> files = find_sources(options.sources, options.source.format);
   PrepareResult result;
   const Json preparation = describe(options, files);
@@ -280,7 +293,7 @@ PrepareResult prepare(const PrepareOptions& options, Log& log) {
   }
 
   AtomicDirectory folder(options.out);
-  Preparation run(options, tokenizer, std::move(files), folder.working_path(), log);
+  Preparation run(options, tokenizer, begin_token, std::move(files), folder.working_path(), log);
   run.run();
   result.counts = run.source_counts();
   if (result.counts.documents == 0) {
@@ -288,7 +301,7 @@ PrepareResult prepare(const PrepareOptions& options, Log& log) {
   }
   result.info = {.tokenizer_fingerprint = tokenizer.fingerprint(),
                  .vocab_size = tokenizer.vocab_size(),
-                 .end_of_text = tokenizer.end_of_text(),
+                 .end_of_text = begin_token,
                  .width = formats::token_width_for(tokenizer.vocab_size()),
                  .train = run.counts(/*is_validation=*/false),
                  .val = run.counts(/*is_validation=*/true),

@@ -16,6 +16,7 @@ struct PrepareOptions {
   std::vector<std::string> sources;
   SourceOptions source;
   std::filesystem::path tokenizer;  // a tokenizer.json, or a folder that holds one
+  std::string begin_token;          // special token that starts each document; "": <|endoftext|>
   std::filesystem::path out;
   // The share of documents, by a hash of their text, that goes to the validation part. A single text file whose first
   // document reaches into the last share of its bytes is cut there instead, and the rest of that document is held out.
@@ -31,7 +32,7 @@ struct PrepareResult {
   bool was_there = false;  // the folder held the result of this very preparation: nothing was done
 };
 
-// Writes the data directory `out`: shards, dataset.json and a copy of the tokenizer. Each document is the end-of-text
+// Writes the data directory `out`: shards, dataset.json and a copy of the tokenizer. Each document is the begin
 // token and then its text. The bytes written depend on the sources and the options, not on the number of threads.
 //
 // `out` appears when everything is written; an interrupt (see InterruptScope) or a failure leaves nothing, a killed
@@ -39,7 +40,7 @@ struct PrepareResult {
 // if it is the finished result of the same sources (names, sizes, times of change), options and tokenizer, that is
 // returned, otherwise an Error is thrown. An empty folder counts as not there.
 //
-// Throws Error also for a corpus without documents and a tokenizer without an end-of-text token; UsageError for options
+// Throws Error also for a corpus without documents and a tokenizer without that token; UsageError for options
 // out of range.
 PrepareResult prepare(const PrepareOptions& options, Log& log);
 

@@ -11,6 +11,10 @@
 
 namespace crope::interop {
 
+// What an export calls the model: an annealed one is written as a model of the variant rope, with whole gains. Others
+// keep their configuration.
+model::ModelConfig exported_config(const model::ModelConfig& config);
+
 class DenseTensors {
  public:
   DenseTensors(const std::filesystem::path& model_safetensors, const model::ModelConfig& config)
@@ -19,8 +23,8 @@ class DenseTensors {
   // `name` is without its suffix: "blocks.3.attention.q" for .weight, or for .a and .b.
   bool contains(const std::string& name) const;
 
-  // In fp32, in the file's own layout of adjacent pairs. A complex pair is expanded, a gain shared by a pair repeated,
-  // and a QK-norm without gains has ones.
+  // In fp32, in the file's own layout of adjacent pairs. A complex pair is expanded together with its
+  // conjugate-linear part, a gain shared by a pair repeated, and a QK-norm without gains has ones.
   torch::Tensor read(const std::string& name) const;
 
   // Gives the memory behind all that was read back to the system.

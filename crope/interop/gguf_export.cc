@@ -110,7 +110,7 @@ void publish(const fs::path& file, const fs::path& name) {
 
 ExportReport export_gguf(const fs::path& model_dir, const fs::path& out, GgmlType type, Log& log) {
   const fs::path source = model::resolve_model_dir(model_dir);
-  const model::ModelConfig config = model::load_config(source);
+  const model::ModelConfig stored = model::load_config(source), config = exported_config(stored);
   if (!out.has_filename() || fs::is_directory(out)) {
     throw Error(fmt::format("{} is a folder; a GGUF export is one file", out.string()),
                 "give a name such as model.gguf");
@@ -123,7 +123,7 @@ ExportReport export_gguf(const fs::path& model_dir, const fs::path& out, GgmlTyp
   const fs::path written = staging.working_path() / out.filename();
   const Tensor expected = probe_logits(model::load_model(source, log));
   {
-    const DenseTensors tensors(source / "model.safetensors", config);
+    const DenseTensors tensors(source / "model.safetensors", stored);
     formats::write_gguf(written, gguf_keys(source, out, config, type, log), gguf_sources(config, tensors, type, log));
   }
   const ExportReport report =

@@ -45,7 +45,7 @@ std::vector<formats::TensorSource> tensor_sources(const model::ModelConfig& conf
 
 ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
   const fs::path source = model::resolve_model_dir(model_dir);
-  const model::ModelConfig config = model::load_config(source);
+  const model::ModelConfig stored = model::load_config(source), config = exported_config(stored);
   AtomicDirectory directory(out);
   const fs::path folder = directory.working_path();
   // The model, its tensors on their way, and the copy that is checked: one after the other, never two at a time.
@@ -57,7 +57,7 @@ ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::Sc
     write_json(folder / "config.json", hf_config);
     if (const Json ids = generation_ids(hf_config); !ids.empty()) write_json(folder / "generation_config.json", ids);
     write_file(folder / "README.md", model_card(model_dir, CardKind::hf));
-    const DenseTensors tensors(source / "model.safetensors", config);
+    const DenseTensors tensors(source / "model.safetensors", stored);
     formats::write_safetensors(folder / "model.safetensors", tensor_sources(config, tensors, type));
   }
   const ExportReport report =

@@ -5,6 +5,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/interop/dense_tensors.h"
 #include "crope/interop/hf_config.h"
 #include "crope/interop/hf_tokenizer.h"
 #include "crope/interop/model_card.h"
@@ -48,11 +49,27 @@ void write_native_weights(const fs::path& source, const fs::path& target, torch:
   formats::write_safetensors(target, sources);
 }
 
+// Those of an annealed model as a model of the variant rope, one at a time.
+void write_expanded_weights(const fs::path& source, const model::ModelConfig& stored, const fs::path& target,
+                            torch::ScalarType type) {
+  const DenseTensors tensors(source, stored);
+  std::vector<formats::TensorSource> sources;
+  for (const model::ParameterSpec& spec : model::parameter_specs(exported_config(stored))) {
+    const std::string name = spec.name.substr(0, spec.name.rfind('.'));
+    sources.push_back({spec.name, model::element_type(type), spec.shape,
+                       [&tensors, name, type](const formats::TensorSource::Sink& sink) {
+                         model::tensor_source("", tensors.read(name).to(type)).produce(sink);
+                         tensors.release();
+                       }});
+  }
+  formats::write_safetensors(target, sources);
+}
+
 }  // namespace
 
 ExportReport export_hf_native(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
   const fs::path source = model::resolve_model_dir(model_dir);
-  const model::ModelConfig config = model::load_config(source);
+  const model::ModelConfig stored = model::load_config(source), config = exported_config(stored);
   if (config.rope_scaling != ops::RopeScaling{}) {
     throw Error(fmt::format("rope scaling '{}' has no place in the native export", config.rope_scaling.type.name()),
                 "the plain Hugging Face format holds it");
@@ -65,7 +82,11 @@ ExportReport export_hf_native(const fs::path& model_dir, const fs::path& out, to
   const Json json = native_config(config, type, special);
   write_json(folder / "config.json", json);
   if (const Json ids = generation_ids(json); !ids.empty()) write_json(folder / "generation_config.json", ids);
-  write_native_weights(source / "model.safetensors", folder / "model.safetensors", type);
+  if (stored.conjugate_scale) {
+    write_expanded_weights(source / "model.safetensors", stored, folder / "model.safetensors", type);
+  } else {
+    write_native_weights(source / "model.safetensors", folder / "model.safetensors", type);
+  }
   write_file(folder / kModellingFile, modelling_source());
   write_file(folder / "README.md", model_card(model_dir, CardKind::hf_native));
   const ExportReport report =

@@ -7,8 +7,9 @@
 #include "crope/base/file.h"
 #include "crope/interop/head_product.h"
 #include "crope/interop/residual_pairing.h"
+#include "crope/interop/residual_rotation.h"
 #include "crope/model/model_dir.h"
-#include "crope/ops/block_linear.h"
+#include "crope/ops/annealed_weight.h"
 #include "crope/text/tokenizer.h"
 
 namespace crope::interop {
@@ -123,6 +124,36 @@ void tie_products(LayerProjections& layer, const VariantTraits& to, HeadCounts c
   }
 }
 
+// The orthogonal matrix nearest to x.
+Tensor nearest_orthogonal(const Tensor& x) {
+  const auto [left, values, right] = at::linalg_svd(x);
+  return left.mm(right);
+}
+
+// V and O of each head in other channels: V' = M V, O' = O M^T computes the same for any orthogonal M. Takes the M that
+// brings the two nearest to the head's nearest tied pair.
+void turn_value_channels(LayerProjections& layer, const VariantTraits& to, HeadCounts counts) {
+  std::vector<Tensor> values, outputs;
+  for (int64_t g = 0; g < counts.values; ++g) {
+    const HeadProduct head{head_channels(layer.v, 0, g, counts.values), stacked_outputs(layer.o, g, counts)};
+    const auto turn_towards = [&](const Tensor& v, const Tensor& o) {
+      const Tensor M = nearest_orthogonal(v.mm(head.v.t()) + o.t().mm(head.o));
+      values.push_back(M.mm(head.v));
+      const Tensor turned = head.o.mm(M.t());
+      for (int64_t i = 0; i < counts.group(); ++i) outputs.push_back(head_channels(turned, 0, i, counts.group()));
+    };
+    if (to.ties_o) {
+      const TiedHead tied = nearest_tied_head(head);
+      turn_towards(ops::expand(tied.v), ops::expand(tied.o));
+    } else {
+      const TiedValueHead tied = nearest_tied_value_head(head);
+      turn_towards(ops::expand(tied.v), tied.o);
+    }
+  }
+  layer.v = join_channels(values, 0);
+  layer.o = join_channels(outputs, 1);
+}
+
 // Of the products of all heads.
 double kept_products(const Tensor& v, const Tensor& o, const Tensor& new_v, const Tensor& new_o, HeadCounts counts) {
   double lost = 0, total = 0;
@@ -142,6 +173,7 @@ KeptEnergy tie_layer(LayerProjections& layer, const VariantTraits& to, UpcycleMe
   kept.q = kept_of(layer.q, layer.tied_q);
   kept.k = kept_of(layer.k, layer.tied_k);
   const Tensor v = layer.v, o = layer.o;
+  if (to.ties_v && method == UpcycleMethod::annealed) turn_value_channels(layer, to, counts);
   if (to.ties_v && method == UpcycleMethod::fitted) {
     tie_products(layer, to, counts);
   } else {
@@ -157,6 +189,8 @@ Tensor projection_value(const std::string& name, const LayerProjections& layer) 
   const auto pick = [&](std::string_view infix, const Tensor& dense, const ComplexWeight& tied) -> Tensor {
     if (name.find(infix) == std::string::npos) return {};
     if (name.ends_with(".weight")) return dense;
+    if (name.ends_with(".conjugate_a")) return ops::split(dense).conjugate.a;
+    if (name.ends_with(".conjugate_b")) return ops::split(dense).conjugate.b;
     return name.ends_with(".a") ? tied.a : tied.b;
   };
   for (const Tensor& value :
@@ -176,13 +210,24 @@ Transformer pair_anew(const Transformer& dense) {
   return reorder_residual(dense, pair_for(matrices));
 }
 
+Transformer in_structure(const Transformer& dense, StreamStructure structure) {
+  if (structure == StreamStructure::pairs) return pair_anew(dense);
+  if (structure == StreamStructure::J) return rotate_residual(dense, best_rotation(rows_with_gains(dense)));
+  return dense;
+}
+
 }  // namespace
 
-UpcycledModel upcycle(const Transformer& original, model::Variant variant, UpcycleMethod method) {
+StreamStructure usual_structure(UpcycleMethod method) {
+  return method == UpcycleMethod::plain ? StreamStructure::given : StreamStructure::pairs;
+}
+
+UpcycledModel upcycle(const Transformer& original, model::Variant variant, UpcycleMethod method,
+                      std::optional<StreamStructure> structure) {
   const at::NoGradGuard no_grad;
   const VariantTraits& to = model::traits(variant);
   check_variants(original.config, to);
-  const Transformer dense = method == UpcycleMethod::fitted ? pair_anew(original) : original;
+  const Transformer dense = in_structure(original, structure.value_or(usual_structure(method)));
   UpcycledModel result;
   std::vector<LayerProjections> layers;
   for (std::size_t i = 0; i < dense.blocks.size(); ++i) {
@@ -198,6 +243,7 @@ UpcycledModel upcycle(const Transformer& original, model::Variant variant, Upcyc
 
   model::ModelConfig config = dense.config;
   config.variant = variant;
+  if (method == UpcycleMethod::annealed) config.conjugate_scale = 1;
   std::size_t next = 0;
   std::vector<Tensor> values;
   for (const model::ParameterSpec& spec : model::parameter_specs(config)) {
@@ -217,10 +263,10 @@ UpcycledModel upcycle(const Transformer& original, model::Variant variant, Upcyc
 }
 
 std::vector<KeptEnergy> upcycle_directory(const fs::path& model_dir, const fs::path& out, model::Variant variant,
-                                          UpcycleMethod method, Log& log) {
+                                          UpcycleMethod method, Log& log, std::optional<StreamStructure> structure) {
   const fs::path source = model::resolve_model_dir(model_dir);
   AtomicDirectory directory(out);
-  const UpcycledModel upcycled = upcycle(model::load_model(source, log), variant, method);
+  const UpcycledModel upcycled = upcycle(model::load_model(source, log), variant, method, structure);
   model::save_model_files(upcycled.model, directory.working_path());
   if (fs::exists(source / text::kTokenizerFile)) {
     write_file(directory.working_path() / text::kTokenizerFile, read_file(source / text::kTokenizerFile));

@@ -21,16 +21,18 @@ ops::RopeTable rope_table(const ModelConfig& config, std::int64_t T, const torch
   return ops::rope_table(positions, frequencies, ops::rope_amplitude(config.rope_scaling), options);
 }
 
-Tensor forward(const Attention& attention, const Tensor& x, const ops::RopeTable& positions) {
+Tensor attend(const Attention& attention, const Tensor& x, const ops::RopeTable& positions) {
   const auto [q, k, v] = ops::project(x, attention.qkv);
   const int64_t K = q.size(-1) / attention.num_heads;
-  const Tensor out =
-      ops::rotary_attention(q, k, v, expand_gain(attention.q_norm, K), expand_gain(attention.k_norm, K), positions,
-                            {.num_heads = attention.num_heads,
-                             .scale = attention_scale(K),
-                             .norm_eps = attention.norm_eps,
-                             .num_kv_heads = attention.num_kv_heads});
-  return ops::project(out, attention.o);
+  return ops::rotary_attention(q, k, v, expand_gain(attention.q_norm, K), expand_gain(attention.k_norm, K), positions,
+                               {.num_heads = attention.num_heads,
+                                .scale = attention_scale(K),
+                                .norm_eps = attention.norm_eps,
+                                .num_kv_heads = attention.num_kv_heads});
+}
+
+Tensor forward(const Attention& attention, const Tensor& x, const ops::RopeTable& positions) {
+  return ops::project(attend(attention, x, positions), attention.o);
 }
 
 }  // namespace crope::model

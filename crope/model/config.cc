@@ -13,6 +13,7 @@ namespace {
 
 // Sizes above this are mistakes, and products of three of them still fit 128 bits.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+constexpr const char* kConjugateScaleKey = "conjugate_scale";
 constexpr std::int64_t kMostLayers = 1 << 16;
 constexpr std::int64_t kMostParameters = std::int64_t{1} << 46;
 
@@ -73,6 +74,14 @@ void validate(const ModelConfig& config) {
   }
   if (config.d_model % 2 != 0) fail(fmt::format("d_model = {} is odd; its features are pairs", config.d_model));
   check_rope_scaling(config.rope_scaling);
+  if (config.conjugate_scale && !std::isfinite(*config.conjugate_scale)) {
+    fail(fmt::format("conjugate_scale = {}, expected a finite number", *config.conjugate_scale));
+  }
+  if (config.conjugate_scale && !traits(config.variant).ties_qk) {
+    fail(fmt::format("conjugate_scale = {} with variant {}, which has no tied projections", *config.conjugate_scale,
+                     traits(config.variant).name),
+         "remove conjugate_scale, or give variant crope_qk, crope_qkv or crope_all");
+  }
   const auto wide = [](std::int64_t n) { return static_cast<__int128>(n); };
   const __int128 heads = wide(config.num_heads) * config.full_head_width();
   const __int128 per_layer = wide(config.d_model) * (4 * heads + 3 * wide(config.d_ff));
@@ -98,6 +107,8 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
   });
   read_optional(config.other_keys, "qk_norm", &config.qk_norm, origin);
   read_optional(config.other_keys, "tie_embeddings", &config.tie_embeddings, origin);
+  if (fields.find(kConjugateScaleKey) != nullptr) config.conjugate_scale = fields.get<double>(kConjugateScaleKey);
+  config.other_keys.erase(kConjugateScaleKey);
   if (const Json* scaling = fields.find(kRopeScalingKey)) {
     config.rope_scaling = rope_scaling_from_json(*scaling, fmt::format("{}: {}", origin, kRopeScalingKey));
   }
@@ -121,6 +132,7 @@ Json config_to_json(const ModelConfig& config) {
   }
   if (!config.qk_norm) json["qk_norm"] = false;
   if (!config.tie_embeddings) json["tie_embeddings"] = false;
+  if (config.conjugate_scale) json[kConjugateScaleKey] = *config.conjugate_scale;
   if (config.rope_scaling != ops::RopeScaling{}) json[kRopeScalingKey] = rope_scaling_to_json(config.rope_scaling);
   for (const auto& [key, value] : config.other_keys.items()) json[key] = value;
   return json;

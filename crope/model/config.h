@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,10 @@ struct ModelConfig {
   bool tie_embeddings = true;  // false: the output projection is a tensor of its own, output.weight
   ops::RopeScaling rope_scaling = {};
 
+  // Of an annealed model: every tied projection also has a conjugate-linear part, which counts by this factor
+  // (ops/annealed_weight.h). Nothing in others.
+  std::optional<double> conjugate_scale = {};
+
   // Keys of config.json that we do not know. Kept as they are.
   Json other_keys = Json::object();
 
@@ -95,7 +100,8 @@ void visit_fields(Config& config, const Visit& visit) {
 
 // Throws UsageError naming the field unless a model of this shape can exist: positive sizes, heads that divide the
 // width, key/value heads that divide the heads, an even width of every head, known kinds of gains, rope scaling with
-// positive factors, and a number of parameters that memory can address.
+// positive factors, a conjugate-linear part only beside tied projections, and a number of parameters that memory can
+// address.
 void validate(const ModelConfig& config);
 
 // Reads and checks config.json. `origin` stands in messages (a path). Throws Error on missing fields, wrong types and

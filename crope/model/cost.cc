@@ -19,8 +19,10 @@ Cost cost_per_token(const ModelConfig& config, std::int64_t T) {
         break;
       case Role::pair_a:
       case Role::pair_b:
-        products += 1.5 * size;
-        break;  // three products of [M, N] for the two matrices of a pair
+        // Three products of [M, N] for the two matrices of a pair; an annealed pair of pairs is multiplied as one
+        // matrix.
+        products += config.conjugate_scale ? size : 1.5 * size;
+        break;
     }
   }
   products += static_cast<double>(config.vocab_size * config.d_model);  // the logits; looking up a row costs nothing

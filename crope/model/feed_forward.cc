@@ -6,9 +6,13 @@
 
 namespace crope::model {
 
-torch::Tensor forward(const FeedForward& layer, const torch::Tensor& x) {
+torch::Tensor gated(const FeedForward& layer, const torch::Tensor& x) {
   const auto [gate, up] = ops::project(x, std::array{layer.gate, layer.up});
-  return ops::project(ops::swiglu(gate, up), layer.down);
+  return ops::swiglu(gate, up);
+}
+
+torch::Tensor forward(const FeedForward& layer, const torch::Tensor& x) {
+  return ops::project(gated(layer, x), layer.down);
 }
 
 }  // namespace crope::model

@@ -13,7 +13,10 @@ struct FeedForward {
   ops::Weight down;  // F -> D
 };
 
-// y[B, T, D] from x[B, T, D].
+// What the down projection reads: [B, T, F] from x[B, T, D].
+torch::Tensor gated(const FeedForward& layer, const torch::Tensor& x);
+
+// y[B, T, D] from x[B, T, D]: gated() and the down projection.
 torch::Tensor forward(const FeedForward& layer, const torch::Tensor& x);
 
 }  // namespace crope::model

@@ -9,24 +9,34 @@
 namespace crope::model {
 namespace {
 
-// One matrix [out, in] of attention or feed-forward; tied, it becomes a pair.
+// How a matrix is held.
+enum class Form {
+  dense,
+  tied,      // a pair
+  annealed,  // a pair and its conjugate-linear companion
+};
+
+// One matrix [out, in] of attention or feed-forward.
 struct MatrixRow {
   const char* name;
   std::int64_t out, in;
   Component component;
-  bool tied;
+  Form form;
   std::vector<int> paired_dimensions;
 };
 
 void append_matrix(std::vector<ParameterSpec>& specs, const std::string& prefix, const MatrixRow& row) {
   const std::string name = prefix + row.name;
-  if (row.tied) {
-    const std::vector<std::int64_t> shape = {row.out / 2, row.in / 2};
-    specs.push_back({name + ".a", shape, row.component, Role::pair_a, {}});
-    specs.push_back({name + ".b", shape, row.component, Role::pair_b, {}});
-  } else {
+  if (row.form == Form::dense) {
     specs.push_back({name + ".weight", {row.out, row.in}, row.component, Role::matrix, row.paired_dimensions});
+    return;
   }
+  const std::vector<std::int64_t> shape = {row.out / 2, row.in / 2};
+  specs.push_back({name + ".a", shape, row.component, Role::pair_a, {}});
+  specs.push_back({name + ".b", shape, row.component, Role::pair_b, {}});
+  if (row.form == Form::tied) return;
+  specs.push_back({name + ".conjugate_a", shape, row.component, Role::pair_a, {}});
+  specs.push_back({name + ".conjugate_b", shape, row.component, Role::pair_b, {}});
 }
 
 void append_gain(std::vector<ParameterSpec>& specs, const std::string& name, std::int64_t width, Gain gain) {
@@ -36,22 +46,25 @@ void append_gain(std::vector<ParameterSpec>& specs, const std::string& name, std
 
 void append_block(std::vector<ParameterSpec>& specs, const ModelConfig& config, std::int64_t layer) {
   const VariantTraits& variant = traits(config.variant);
+  const auto form = [&](bool ties) {
+    return !ties ? Form::dense : config.conjugate_scale ? Form::annealed : Form::tied;
+  };
   const std::int64_t D = config.d_model, F = config.d_ff;
   const std::int64_t H = config.num_heads, G = config.kv_heads(), K = config.qk_width(), Kv = config.v_width();
   const std::string prefix = fmt::format("blocks.{}.", layer);
   append_gain(specs, prefix + "attention_norm", D, config.norm_gain);
-  append_matrix(specs, prefix, {"attention.q", H * K, D, Component::attention, variant.ties_qk, {0, 1}});
-  append_matrix(specs, prefix, {"attention.k", G * K, D, Component::attention, variant.ties_qk, {0, 1}});
-  append_matrix(specs, prefix, {"attention.v", G * Kv, D, Component::attention, variant.ties_v, {0, 1}});
+  append_matrix(specs, prefix, {"attention.q", H * K, D, Component::attention, form(variant.ties_qk), {0, 1}});
+  append_matrix(specs, prefix, {"attention.k", G * K, D, Component::attention, form(variant.ties_qk), {0, 1}});
+  append_matrix(specs, prefix, {"attention.v", G * Kv, D, Component::attention, form(variant.ties_v), {0, 1}});
   if (config.qk_norm) {
     append_gain(specs, prefix + "attention.q_norm", K, config.qk_gain);
     append_gain(specs, prefix + "attention.k_norm", K, config.qk_gain);
   }
-  append_matrix(specs, prefix, {"attention.o", D, H * Kv, Component::attention, variant.ties_o, {0, 1}});
+  append_matrix(specs, prefix, {"attention.o", D, H * Kv, Component::attention, form(variant.ties_o), {0, 1}});
   append_gain(specs, prefix + "feed_forward_norm", D, config.norm_gain);
-  append_matrix(specs, prefix, {"feed_forward.gate", F, D, Component::feed_forward, false, {1}});
-  append_matrix(specs, prefix, {"feed_forward.up", F, D, Component::feed_forward, false, {1}});
-  append_matrix(specs, prefix, {"feed_forward.down", D, F, Component::feed_forward, false, {0}});
+  append_matrix(specs, prefix, {"feed_forward.gate", F, D, Component::feed_forward, Form::dense, {1}});
+  append_matrix(specs, prefix, {"feed_forward.up", F, D, Component::feed_forward, Form::dense, {1}});
+  append_matrix(specs, prefix, {"feed_forward.down", D, F, Component::feed_forward, Form::dense, {0}});
 }
 
 void add_counts(std::span<const ParameterSpec> specs, std::int64_t times, ParameterCounts* counts) {
@@ -82,6 +95,10 @@ std::int64_t ParameterSpec::size() const {
 std::int64_t ParameterSpec::fan_in() const {
   const bool is_pair = role == Role::pair_a || role == Role::pair_b;
   return is_pair ? 2 * shape.back() : shape.back();
+}
+
+bool is_conjugate(std::string_view parameter) {
+  return parameter.ends_with(".conjugate_a") || parameter.ends_with(".conjugate_b");
 }
 
 std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {

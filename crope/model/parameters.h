@@ -37,6 +37,9 @@ struct ParameterSpec {
   std::int64_t fan_in() const;
 };
 
+// Whether a parameter belongs to the conjugate-linear part of an annealed projection.
+bool is_conjugate(std::string_view parameter);
+
 // In the order of the forward pass. REQUIRES: validate(config) passes.
 std::vector<ParameterSpec> parameter_specs(const ModelConfig& config);
 

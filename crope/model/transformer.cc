@@ -19,7 +19,8 @@ using torch::Tensor;
 // Takes parameters in the order of parameter_specs. The order is the contract; the names confirm it.
 class ParameterReader {
  public:
-  explicit ParameterReader(const std::vector<Parameter>& parameters) : parameters_(parameters) {}
+  ParameterReader(const std::vector<Parameter>& parameters, std::optional<double> conjugate_scale)
+      : parameters_(parameters), conjugate_scale_(conjugate_scale) {}
 
   Tensor take(std::string_view suffix) {
     const Parameter& parameter = parameters_.at(next_++);
@@ -29,12 +30,19 @@ class ParameterReader {
 
   ops::Weight take_weight(const std::string& name) {
     if (parameters_.at(next_).spec.role != Role::pair_a) return ops::DenseWeight{take(name + ".weight")};
-    Tensor a = take(name + ".a");
-    return ops::ComplexWeight{std::move(a), take(name + ".b")};
+    const ops::ComplexWeight linear = take_pair(name + ".");
+    if (!conjugate_scale_) return linear;
+    return ops::AnnealedWeight{linear, take_pair(name + ".conjugate_"), *conjugate_scale_};
   }
 
  private:
+  ops::ComplexWeight take_pair(const std::string& prefix) {
+    Tensor a = take(prefix + "a");
+    return {std::move(a), take(prefix + "b")};
+  }
+
   const std::vector<Parameter>& parameters_;
+  std::optional<double> conjugate_scale_;
   std::size_t next_ = 0;
 };
 
@@ -74,13 +82,33 @@ Transformer make_transformer(const ModelConfig& config, std::span<const Tensor> 
     }
     model.parameters.push_back({std::move(specs[i]), values[i]});
   }
-  ParameterReader reader(model.parameters);
+  ParameterReader reader(model.parameters, config.conjugate_scale);
   model.embedding = reader.take("embedding.weight");
   const Tensor ones = at::ones({config.qk_width()}, model.embedding.options());
   for (int64_t layer = 0; layer < config.num_layers; ++layer) model.blocks.push_back(read_block(reader, config, ones));
   model.norm = reader.take("norm.weight");
   model.output = config.tie_embeddings ? model.embedding : reader.take("output.weight");
   return model;
+}
+
+void set_conjugate_scale(Transformer& model, double scale) {
+  model.config.conjugate_scale = scale;
+  for (Block& block : model.blocks) {
+    Attention& attention = block.attention;
+    for (ops::Weight* weight : {&attention.qkv[0], &attention.qkv[1], &attention.qkv[2], &attention.o}) {
+      if (auto* annealed = std::get_if<ops::AnnealedWeight>(weight)) annealed->scale = scale;
+    }
+  }
+}
+
+Transformer without_conjugates(const Transformer& model) {
+  ModelConfig config = model.config;
+  config.conjugate_scale.reset();
+  std::vector<Tensor> values;
+  for (const Parameter& parameter : model.parameters) {
+    if (!is_conjugate(parameter.spec.name)) values.push_back(parameter.value);
+  }
+  return make_transformer(config, values);
 }
 
 void set_requires_grad(Transformer& model, bool requires_grad) {
@@ -149,12 +177,12 @@ Tensor features_of(const Transformer& model, const Tensor& embedded, Activations
   return add_and_norm(h, model.norm, config.norm_eps).norm;
 }
 
+}  // namespace
+
 void check_length(const ModelConfig& config, int64_t T) {
   if (T >= 1 && T <= config.max_seq_len) return;
   throw Error(fmt::format("a sequence of {} tokens: expected 1 to {} (max_seq_len)", T, config.max_seq_len));
 }
-
-}  // namespace
 
 Tensor features(const Transformer& model, const Tensor& ids, Activations activations) {
   check_length(model.config, ids.size(1));
@@ -165,7 +193,17 @@ Tensor logits(const Transformer& model, const Tensor& ids) {
   return at::linear(features(model, ids), model.output);
 }
 
-Tensor loss(const Transformer& model, const Tensor& tokens, Activations activations) {
+namespace {
+
+// What the loss of a batch of tokens[B, T + 1] is made of.
+struct Prediction {
+  Tensor ids;      // [B, T]
+  Tensor h;        // [B T, D], normalised
+  Tensor weight;   // [V, D]
+  Tensor targets;  // [B T]
+};
+
+Prediction predict(const Transformer& model, const Tensor& tokens, Activations activations) {
   const int64_t T = tokens.size(1) - 1;
   check_length(model.config, T);
   const Tensor ids = tokens.narrow(1, 0, T), targets = tokens.narrow(1, 1, T).reshape({-1});
@@ -176,7 +214,26 @@ Tensor loss(const Transformer& model, const Tensor& tokens, Activations activati
     embedding = {at::embedding(model.embedding, ids), model.output};
   }
   const Tensor h = features_of(model, embedding.rows, activations);
-  return ops::linear_cross_entropy(h.reshape({-1, model.config.d_model}), embedding.weight, targets);
+  return {ids, h.reshape({-1, model.config.d_model}), embedding.weight, targets};
+}
+
+}  // namespace
+
+Tensor loss(const Transformer& model, const Tensor& tokens, Activations activations) {
+  const Prediction prediction = predict(model, tokens, activations);
+  return ops::linear_cross_entropy(prediction.h, prediction.weight, prediction.targets);
+}
+
+Tensor distillation_loss(const Transformer& model, const Tensor& tokens, const Transformer& teacher,
+                         const ops::DistillationOptions& options, Activations activations) {
+  const Prediction prediction = predict(model, tokens, activations);
+  Tensor taught;
+  {
+    const at::NoGradGuard no_grad;
+    taught = features(teacher, prediction.ids).reshape({-1, teacher.config.d_model});
+  }
+  return ops::linear_distillation(prediction.h, prediction.weight, prediction.targets, {taught, teacher.output},
+                                  options);
 }
 
 Tensor token_losses(const Transformer& model, const Tensor& ids) {

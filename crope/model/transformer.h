@@ -11,6 +11,7 @@
 #include "crope/model/config.h"
 #include "crope/model/feed_forward.h"
 #include "crope/model/parameters.h"
+#include "crope/ops/linear_distillation.h"
 
 namespace crope::model {
 
@@ -43,6 +44,15 @@ struct Transformer {
 // Throws Error if a shape is not that of its spec.
 Transformer make_transformer(const ModelConfig& config, std::span<const torch::Tensor> values);
 
+// Sets the factor of the conjugate-linear parts. REQUIRES: the model has them.
+void set_conjugate_scale(Transformer& model, double scale);
+
+// The model without its conjugate-linear parts: a tied one that shares the other tensors.
+Transformer without_conjugates(const Transformer& model);
+
+// Throws Error unless a sequence of T tokens has 1 to max_seq_len.
+void check_length(const ModelConfig& config, std::int64_t T);
+
 // Asks autograd for the gradients of all parameters, or for none.
 void set_requires_grad(Transformer& model, bool requires_grad);
 
@@ -61,6 +71,11 @@ torch::Tensor logits(const Transformer& model, const torch::Tensor& ids);
 
 // The mean loss of predicting tokens[:, 1:] from tokens[:, :-1]: tokens[B, T + 1].
 torch::Tensor loss(const Transformer& model, const torch::Tensor& tokens, Activations activations = Activations::kept);
+
+// The same loss mixed with what a teacher of the same vocabulary finds likely (ops/linear_distillation.h). The teacher
+// gets no gradients.
+torch::Tensor distillation_loss(const Transformer& model, const torch::Tensor& tokens, const Transformer& teacher,
+                                const ops::DistillationOptions& options, Activations activations = Activations::kept);
 
 // -log p(ids[t] | ids[0..t-1]) for t = 1...: [T - 1] from ids[T], without gradients.
 torch::Tensor token_losses(const Transformer& model, const torch::Tensor& ids);

@@ -75,6 +75,19 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
   return -log_probabilities.gather(1, targets.unsqueeze(1)).mean();
 }
 
+Tensor linear_distillation(const Tensor& x, const Tensor& weight, const Tensor& targets, const TaughtRows& teacher,
+                           const DistillationOptions& options) {
+  const double w = options.weight, t = options.temperature;
+  Tensor taught = at::linear(teacher.x, teacher.weight) / t;
+  if (options.top_k > 0 && options.top_k < taught.size(1)) {
+    const Tensor least = std::get<0>(at::topk(taught, options.top_k, -1)).amin(-1, /*keepdim=*/true);
+    taught = taught.masked_fill(taught < least, -std::numeric_limits<double>::infinity());
+  }
+  const Tensor p = at::softmax(taught, -1), log_q = at::log_softmax(at::linear(x, weight) / t, -1);
+  const Tensor divergence = at::xlogy(p, p).sum(-1) - (p * log_q).sum(-1);
+  return (1 - w) * reference::linear_cross_entropy(x, weight, targets) + w * t * t * divergence.mean();
+}
+
 Tensor newton_schulz(const Tensor& x, const NewtonSchulzOptions& options) {
   const auto [c0, c1, c2] = options.coefficients;
   Tensor y = x / x.norm().clamp_min(options.eps);

@@ -6,6 +6,7 @@
 
 #include "crope/ops/attention.h"
 #include "crope/ops/block_linear.h"
+#include "crope/ops/linear_distillation.h"
 #include "crope/ops/newton_schulz.h"
 #include "crope/ops/rotary_attention.h"
 
@@ -38,6 +39,10 @@ torch::Tensor rotary_attention(const torch::Tensor& q, const torch::Tensor& k, c
 
 // With the whole [R, V] matrix of logits.
 torch::Tensor linear_cross_entropy(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& targets);
+
+// With both [R, V] matrices of logits.
+torch::Tensor linear_distillation(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& targets,
+                                  const TaughtRows& teacher, const DistillationOptions& options);
 
 // The iteration as it is written, whatever the shape.
 torch::Tensor newton_schulz(const torch::Tensor& x, const NewtonSchulzOptions& options = {});

@@ -30,6 +30,13 @@ QuantisedMatrix quantised(const Tensor& weight, WeightType type) {
   return result;
 }
 
+// In the type of its parts, summed in fp32.
+DenseWeight expanded(const AnnealedWeight& weight) {
+  Weight wide = weight;
+  for (Tensor* tensor : tensors_of(wide)) *tensor = tensor->detach().to(at::kFloat);
+  return {dense_matrix(wide).to(weight.linear.a.scalar_type())};
+}
+
 WeightMatrix view_of(const QuantisedMatrix& weight) {
   return {weight.bytes.const_data_ptr(), weight.type, weight.M, weight.N};
 }
@@ -69,7 +76,7 @@ void multiply_pair(const Matrix& a, const Matrix& b, const Tensor& x, int64_t fi
 
 Tensor project(const Tensor& x, const Weight& weight) {
   if (const auto* pair = std::get_if<ComplexWeight>(&weight)) return block_linear(x, *pair);
-  return ops::linear(x, std::get<DenseWeight>(weight).weight);
+  return ops::linear(x, dense_matrix(weight));
 }
 
 std::vector<Tensor> project_all(const Tensor& x, std::span<const Weight> weights) {
@@ -79,7 +86,7 @@ std::vector<Tensor> project_all(const Tensor& x, std::span<const Weight> weights
     if (const auto* pair = std::get_if<ComplexWeight>(&weight)) {
       pairs.push_back(*pair);
     } else {
-      matrices.push_back(std::get<DenseWeight>(weight).weight);
+      matrices.push_back(dense_matrix(weight));
     }
   }
   const std::vector<Tensor> tied = pairs.empty() ? std::vector<Tensor>() : block_linear(x, pairs);
@@ -94,11 +101,15 @@ std::vector<Tensor> project_all(const Tensor& x, std::span<const Weight> weights
 
 Tensor dense_matrix(const Weight& weight) {
   if (const auto* pair = std::get_if<ComplexWeight>(&weight)) return expand(*pair);
+  if (const auto* annealed = std::get_if<AnnealedWeight>(&weight)) return annealed_matrix(*annealed);
   return std::get<DenseWeight>(weight).weight;
 }
 
 std::vector<Tensor*> tensors_of(Weight& weight) {
   if (auto* pair = std::get_if<ComplexWeight>(&weight)) return {&pair->a, &pair->b};
+  if (auto* annealed = std::get_if<AnnealedWeight>(&weight)) {
+    return {&annealed->linear.a, &annealed->linear.b, &annealed->conjugate.a, &annealed->conjugate.b};
+  }
   return {&std::get<DenseWeight>(weight).weight};
 }
 
@@ -109,6 +120,7 @@ bool is_weight_type(torch::ScalarType type) {
 Weight stored(const Weight& weight, WeightType type) {
   const bool is_rounded = type == WeightType::int8 || type == WeightType::int4;
   if (std::holds_alternative<QuantisedWeight>(weight)) return weight;
+  if (const auto* annealed = std::get_if<AnnealedWeight>(&weight)) return stored(expanded(*annealed), type);
   if (const auto* pair = std::get_if<ComplexWeight>(&weight); pair != nullptr && is_rounded) {
     return QuantisedWeight{quantised(pair->a, type), quantised(pair->b, type)};
   }

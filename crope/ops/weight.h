@@ -1,5 +1,5 @@
-// The weight of a linear map: dense or a complex pair, in fp32 or in a type that only inference reads. The only place
-// that branches on which; a further type of weight is added here (docs/architecture.md).
+// The weight of a linear map: dense, a complex pair or an annealed sum of two, in fp32 or in a type that only inference
+// reads. The only place that branches on which; a further type of weight is added here (docs/architecture.md).
 #pragma once
 
 #include <torch/types.h>
@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "crope/ops/annealed_weight.h"
 #include "crope/ops/block_linear.h"
 #include "crope/ops/kernels.h"
 
@@ -34,9 +35,12 @@ struct QuantisedWeight {
   std::optional<QuantisedMatrix> b;
 };
 
-using Weight = std::variant<DenseWeight, ComplexWeight, QuantisedWeight>;
+using Weight = std::variant<DenseWeight, ComplexWeight, AnnealedWeight, QuantisedWeight>;
 
 // --- training: differentiable in x and the weights ---
+//
+// An annealed weight multiplies as its dense matrix: one product of full size, where its two pairs would take one and a
+// half.
 
 // y[..., out] from x[..., in]. REQUIRES, for all of this part: the weight is not quantised.
 torch::Tensor project(const torch::Tensor& x, const Weight& weight);
@@ -63,8 +67,9 @@ std::vector<torch::Tensor*> tensors_of(Weight& weight);
 // Whether kernels read tensors of this type.
 bool is_weight_type(torch::ScalarType type);
 
-// The same weight without gradients, for kernels: rows without gaps, or rounded where `type` is int8 or int4. A weight
-// keeps its own type where `type` is another. Throws Error if a weight that is to be rounded is not finite.
+// The same weight without gradients, for kernels: an annealed one expanded, rows without gaps, or rounded where `type`
+// is int8 or int4. A weight keeps its own type where `type` is another. Throws Error if a weight that is to be rounded
+// is not finite.
 Weight stored(const Weight& weight, WeightType type = WeightType::fp32);
 
 // REQUIRES: the weight is stored().

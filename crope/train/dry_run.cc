@@ -19,6 +19,7 @@
 #include "crope/train/memory_need.h"
 #include "crope/train/optimizer.h"
 #include "crope/train/starting_model.h"
+#include "crope/train/teacher.h"
 #include "crope/train/train_step.h"
 #include "crope/train/validation.h"
 
@@ -80,7 +81,9 @@ DryRun dry_run(const TrainJob& job, Log& log) {
   Optimizer optimizer(model, optimizer_options(config));
   std::vector<torch::Tensor> parameters;
   for (const model::Parameter& parameter : model.parameters) parameters.push_back(parameter.value);
-  const StepOptions options = step_options(config);
+  StepOptions options = step_options(config);
+  const std::optional<model::Transformer> teacher = load_teacher(job.teacher, config.device, log);
+  if (teacher) options.teacher = &*teacher;
   const auto gradients = [&] { compute_gradients(model, batch, options, [] { return false; }); };
   const auto update = [&] {
     optim::gradient_norm(parameters);

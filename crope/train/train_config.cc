@@ -43,6 +43,10 @@ void validate(const TrainConfig& c) {
   at_least("validation_rows", c.validation_rows, 0, "0 or more");
   at_least("sample_tokens", c.sample_tokens, 0, "0 or more");
   at_least("seed", c.seed, 0, "0 or more");
+  at_least("conjugate_steps", c.conjugate_steps, 0, "0 or more");
+  at_least("teacher_top_k", c.teacher_top_k, 0, "0 or more");
+  require(c.teacher_weight >= 0 && c.teacher_weight <= 1, "teacher_weight", c.teacher_weight, "a number from 0 to 1");
+  require(c.temperature > 0 && std::isfinite(c.temperature), "temperature", c.temperature, "a positive number");
   const auto is_share = [](double x) { return x >= 0 && x < 1; };
   require(is_share(c.momentum), "momentum", c.momentum, "0 or more and less than 1");
   require(is_share(c.beta1), "beta1", c.beta1, "0 or more and less than 1");
@@ -59,6 +63,10 @@ void validate(const TrainConfig& c) {
     throw UsageError("muon_precision: expected fp32 or bf16, found 'auto'");
   }
   dist::rank_device(c.device, {});
+}
+
+ops::DistillationOptions distillation_options(const TrainConfig& c) {
+  return {.weight = c.teacher_weight, .temperature = c.temperature, .top_k = c.teacher_top_k};
 }
 
 Precision resolve_precision(Precision precision, const std::string& device) {

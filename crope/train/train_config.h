@@ -8,6 +8,7 @@
 #include "crope/data/token_loader.h"
 #include "crope/model/config.h"
 #include "crope/model/init.h"
+#include "crope/ops/linear_distillation.h"
 #include "crope/optim/schedule.h"
 #include "crope/train/optimizer.h"
 
@@ -54,6 +55,10 @@ struct TrainConfig {
   double grad_clip = 0;
   double embedding_std = 0.02;
   double projection_gain = 1;
+  std::int64_t conjugate_steps = 0;
+  double teacher_weight = 0.5;
+  double temperature = 1;
+  std::int64_t teacher_top_k = 0;
   std::int64_t seed = 0;
   Choice<data::RowOrder> data_order = data::RowOrder::shuffled;
   Choice<Precision> precision = Precision::automatic;
@@ -100,6 +105,12 @@ void visit_train_fields(Config& c, const Visit& visit) {
   visit("beta2", c.beta2, identity, "AdamW beta2 (second-moment decay)");
   visit("adam_eps", c.adam_eps, identity, "AdamW epsilon");
   visit("grad_clip", c.grad_clip, identity, "Largest gradient norm (0: no clipping)");
+  visit("conjugate_steps", c.conjugate_steps, identity,
+        "Steps until the conjugate-linear parts of an annealed model have faded out and are removed (0: keep them)");
+  visit("teacher_weight", c.teacher_weight, identity,
+        "Share of the teacher in the loss, from 0 to 1; the text has the rest");
+  visit("temperature", c.temperature, identity, "Temperature of the teacher's and the student's probabilities");
+  visit("teacher_top_k", c.teacher_top_k, identity, "Learn only the teacher's k most likely tokens (0: all)");
   visit("embedding_std", c.embedding_std, identity, "Initial standard deviation of the embedding");
   visit("projection_gain", c.projection_gain, identity,
         "Initial standard deviation of a projection times the square root of its fan-in");
@@ -125,6 +136,9 @@ void visit_train_fields(Config& c, const Visit& visit) {
 
 // Throws UsageError naming the field for anything that cannot be trained with. REQUIRES: nothing.
 void validate(const TrainConfig& config);
+
+// What is learnt from a teacher.
+ops::DistillationOptions distillation_options(const TrainConfig& config);
 
 // The precision on this device: fp32 or bf16.
 Precision resolve_precision(Precision precision, const std::string& device);

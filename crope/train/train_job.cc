@@ -15,6 +15,7 @@
 #include "crope/model/rope_scaling.h"
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
+#include "crope/train/teacher.h"
 
 namespace crope::train {
 namespace fs = std::filesystem;
@@ -29,6 +30,7 @@ struct RunRecord {
   fs::path data;
   std::string data_fingerprint;
   fs::path init_from;
+  Json teacher;        // path and fingerprint, or null
   Json validate_also;  // name to path and fingerprint
   Json program;        // that the run began with
   int ranks;           // of the process that trained it last
@@ -43,10 +45,12 @@ RunRecord read_record(const fs::path& run) {
                      .data = json.at("data").at("path").get<std::string>(),
                      .data_fingerprint = json.at("data").at("fingerprint").get<std::string>(),
                      .init_from = json.at("init_from").get<std::string>(),
+                     .teacher = json.value("teacher", Json()),
                      .validate_also = json.value("validate_also", Json::object()),
                      .program = json,
                      .ranks = json.value("ranks", 1)};
-    for (const char* ours : {"model", "parameters", "train", "data", "validate_also", "init_from", "ranks"}) {
+    for (const char* ours :
+         {"model", "parameters", "train", "data", "validate_also", "init_from", "teacher", "ranks"}) {
       record.program.erase(ours);
     }
     record.settings = settings_of(model::config_from_json(record.model, path.string()), TrainConfig{});
@@ -69,6 +73,10 @@ fs::path for_record(const fs::path& run, const fs::path& path) {
 
 fs::path from_record(const fs::path& run, const fs::path& path) {
   return path.is_relative() ? (run / path).lexically_normal() : path;
+}
+
+fs::path recorded_teacher(const fs::path& run, const RunRecord& record) {
+  return record.teacher.is_object() ? from_record(run, record.teacher.value("path", "")) : fs::path();
 }
 
 std::vector<OtherText> recorded_texts(const fs::path& run, const RunRecord& record) {
@@ -112,6 +120,24 @@ std::int64_t inherited_seq_len(const fs::path& init_from, const model::ModelConf
   return std::min(read_record(init_from).settings.value("seq_len", fallback), start.max_seq_len);
 }
 
+void check_conjugates(const TrainJob& job) {
+  if (job.config.conjugate_steps == 0 || job.model.conjugate_scale) return;
+  throw UsageError(fmt::format("conjugate_steps is {}, but the model to start from has no conjugate-linear parts",
+                               job.config.conjugate_steps),
+                   "make one with 'crope upcycle DIR OUT --method annealed' and give it with --init-from OUT");
+}
+
+void check_teacher_settings(const Settings& given, const TrainJob& job) {
+  if (!job.teacher.empty()) {
+    return check_teacher(job.teacher, {.model = job.model, .seq_len = job.config.seq_len, .init_from = job.init_from});
+  }
+  const Settings defaults = settings_of({}, {});
+  for (const char* setting : {"teacher_weight", "temperature", "teacher_top_k"}) {
+    if (!given.contains(setting) || given[setting] == defaults[setting]) continue;
+    throw UsageError(fmt::format("{} is given without a teacher", setting), "give --teacher DIR");
+  }
+}
+
 // The settings of a run that begins.
 void resolve_new(const JobRequest& request, TrainJob& job) {
   const Settings given = all_settings(request);
@@ -123,8 +149,10 @@ void resolve_new(const JobRequest& request, TrainJob& job) {
     throw_if_conflicts(conflicts(settings_of(start, job.config), model_settings(request.given)), dir.string(),
                        "omit the flags of the model's shape: --init-from gives it");
     job.model = start;
+    check_conjugates(job);
     return;
   }
+  check_conjugates(job);
   const data::DataDir data = data::open_data_dir(request.data);
   if (!given.contains("vocab_size") && data.info) {
     job.model.vocab_size = round_up(data.info->vocab_size, kVocabularyMultiple);
@@ -160,6 +188,7 @@ void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJ
   apply_settings(runtime, job.model, job.config, "settings");
   if (job.data.empty()) job.data = from_record(request.run, record.data);
   if (job.init_from.empty()) job.init_from = record.init_from;
+  if (job.teacher.empty()) job.teacher = recorded_teacher(request.run, record);
   if (job.validate_also.empty()) job.validate_also = recorded_texts(request.run, record);
   job.program = record.program;
 }
@@ -186,6 +215,7 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
                 "prepare the data again with that tokenizer: crope data prepare SOURCE... --tokenizer FILE");
   };
   check(job.data, "the one beside them");
+  if (!job.teacher.empty()) check(model::resolve_model_dir(job.teacher), "that of the teacher");
   if (job.init_from.empty() || !fs::exists(job.init_from)) return;
   const fs::path start = model::resolve_model_dir(job.init_from);
   check(start, "that of the model");
@@ -234,6 +264,7 @@ TrainJob resolve_job(const JobRequest& request) {
                .run = request.run,
                .data = request.data,
                .init_from = request.init_from,
+               .teacher = request.teacher,
                .validate_also = request.validate_also,
                .program = request.program,
                .ranks = request.launch.size};
@@ -254,6 +285,7 @@ TrainJob resolve_job(const JobRequest& request) {
                      "to validate at the end only, give --validate-every the number of steps");
   }
   const data::DataDir data = data::open_data_dir(job.data);
+  check_teacher_settings(request.given, job);
   check_tokenizers(job, data);
   check_other_texts(job, data);
 
@@ -273,14 +305,17 @@ JobRequest recorded_request(const fs::path& run, const fs::path& into) {
           .run = into,
           .data = from_record(run, record.data),
           .init_from = record.init_from,
+          .teacher = recorded_teacher(run, record),
           .validate_also = recorded_texts(run, record),
           .program = record.program};
 }
 
 void write_run_record(const TrainJob& job, const data::DataDir& data) {
   Json record = job.program;
-  record["model"] = model::config_to_json(job.model);
-  const model::ParameterCounts counts = model::count_parameters(job.model);
+  model::ModelConfig model = job.model;
+  if (job.config.conjugate_steps > 0) model.conjugate_scale.reset();  // the record describes the model that remains
+  record["model"] = model::config_to_json(model);
+  const model::ParameterCounts counts = model::count_parameters(model);
   record["parameters"] = {{"embedding", counts.embedding},
                           {"attention", counts.attention},
                           {"feed_forward", counts.feed_forward},
@@ -301,6 +336,10 @@ void write_run_record(const TrainJob& job, const data::DataDir& data) {
                                           {"fingerprint", data::content_fingerprint(data::open_data_dir(text.data))}};
   }
   record["init_from"] = job.init_from.string();
+  if (!job.teacher.empty()) {
+    record["teacher"] = {{"path", for_record(job.run, job.teacher).string()},
+                         {"fingerprint", teacher_fingerprint(job.teacher)}};
+  }
   record["ranks"] = job.ranks;
   write_json(job.run / run::kRecordFile, record);
 }
@@ -314,6 +353,12 @@ void check_recorded_data(const TrainJob& job, const data::DataDir& data) {
     throw Error(fmt::format("--validate-also {}: {} holds another text than the run was begun with", text.name,
                             text.data.string()),
                 "give the folder that it was begun with, or another name");
+  }
+  const Json teacher = record.teacher.is_object() ? record.teacher.value("fingerprint", Json()) : Json();
+  if (teacher != (job.teacher.empty() ? Json() : Json(teacher_fingerprint(job.teacher)))) {
+    throw Error(fmt::format("--teacher {}: the run was begun with {}", job.teacher.string(),
+                            record.teacher.is_object() ? "another teacher" : "no teacher"),
+                "give the teacher that it was begun with, or another --out");
   }
   const std::string found = data::content_fingerprint(data);
   if (found == record.data_fingerprint) return;

@@ -23,10 +23,11 @@ struct OtherText {
 OtherText parse_other_text(const std::string& argument);
 
 struct JobRequest {
-  Settings given;                   // by flags; what is missing comes from the recipe, the run or the defaults
-  std::filesystem::path run;        // where the run is, or is to be
-  std::filesystem::path data;       // may be empty for a run that exists
-  std::filesystem::path init_from;  // a model to start from; may be empty
+  Settings given;                      // by flags; what is missing comes from the recipe, the run or the defaults
+  std::filesystem::path run;           // where the run is, or is to be
+  std::filesystem::path data;          // may be empty for a run that exists
+  std::filesystem::path init_from;     // a model to start from; may be empty
+  std::filesystem::path teacher = {};  // a model to learn from; may be empty
   std::vector<OtherText> validate_also = {};  // empty: those of a run that exists
   Json program = Json::object();     // version, LibTorch, instruction set, command: put into run.json as they are
   dist::Launch launch = {};          // which of how many ranks this process is
@@ -39,14 +40,15 @@ struct TrainJob {
   std::filesystem::path run;
   std::filesystem::path data;
   std::filesystem::path init_from;
+  std::filesystem::path teacher;
   std::vector<OtherText> validate_also;
   Json program;
   int ranks = 1;
 };
 
 // Throws UsageError for impossible settings, and Error if a run of other settings is there (naming each that differs),
-// if the vocabulary does not hold the data's tokens, or if the model to start from or another text has another
-// tokenizer.
+// if the vocabulary does not hold the data's tokens, if the model to start from, the teacher or another text has
+// another tokenizer, or if the teacher has another vocabulary or is too short for the rows.
 TrainJob resolve_job(const JobRequest& request);
 
 // What makes the run that run.json in `run` records once more, in the folder `into`: the same settings, data, texts and
@@ -56,7 +58,8 @@ JobRequest recorded_request(const std::filesystem::path& run, const std::filesys
 // Writes run.json. `data` is what TrainJob::data holds.
 void write_run_record(const TrainJob& job, const data::DataDir& data);
 
-// Throws Error if run.json was written for other data than this, or for other texts of the same names.
+// Throws Error if run.json was written for other data than this, for other texts of the same names, or for a teacher
+// with other weights.
 void check_recorded_data(const TrainJob& job, const data::DataDir& data);
 
 }  // namespace crope::train

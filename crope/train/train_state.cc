@@ -49,9 +49,15 @@ struct SharedFiles {
   formats::SharedSafetensors state;
 };
 
-std::vector<formats::TensorSource> state_sources(const Optimizer& optimizer) {
+// Whether the state belongs to a parameter of the saved model: conjugate-linear parts that have faded out leave none.
+bool is_saved(const std::string& state, const model::Transformer& model) {
+  return model.config.conjugate_scale.has_value() || !model::is_conjugate(state);
+}
+
+std::vector<formats::TensorSource> state_sources(const Optimizer& optimizer, const model::Transformer& model) {
   std::vector<formats::TensorSource> sources;
   for (StateShape& state : optimizer.whole_state()) {
+    if (!is_saved(state.name, model)) continue;
     sources.push_back({std::move(state.name), formats::ElementType::f32, std::move(state.shape), {}});
   }
   return sources;
@@ -74,9 +80,9 @@ void write_own_weights(const model::Transformer& model, formats::SharedSafetenso
   }
 }
 
-void write_own_state(const Optimizer& optimizer, formats::SharedSafetensors& file) {
+void write_own_state(const Optimizer& optimizer, const model::Transformer& model, formats::SharedSafetensors& file) {
   for (const NamedState& state : optimizer.state()) {
-    if (!state.is_saved_here || state.value.numel() == 0) continue;
+    if (!state.is_saved_here || state.value.numel() == 0 || !is_saved(state.name, model)) continue;
     const Tensor plain = state.value.detach().to(torch::kCPU).contiguous();
     const auto row_bytes = plain.nbytes() / static_cast<std::size_t>(plain.size(0));
     file.write(state.name, static_cast<std::uint64_t>(state.first_row) * row_bytes,
@@ -98,7 +104,7 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
   fs::path dir;
   const auto open_files = [&] {
     files.reset(new SharedFiles{{dir / model::kWeightsFile, model::weight_sources(model)},
-                                {dir / kTensorsFile, state_sources(optimizer)}});
+                                {dir / kTensorsFile, state_sources(optimizer, model)}});
   };
   dist::run_on_all_ranks(group, [&] {
     if (!group.is_first()) return;
@@ -115,7 +121,7 @@ void write_checkpoint(const fs::path& path, const model::Transformer& model, con
   dist::run_on_all_ranks(group, [&] {
     if (!group.is_first()) open_files();
     write_own_weights(model, files->weights, group);
-    write_own_state(optimizer, files->state);
+    write_own_state(optimizer, model, files->state);
     files->weights.flush();
     files->state.flush();
   });

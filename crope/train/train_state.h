@@ -14,6 +14,7 @@ namespace crope::train {
 // Writes the checkpoint of progress.step into the run directory: whole, or not at all. `tokenizer` is a tokenizer.json
 // to put beside the model; may be empty. The ranks of a group write one checkpoint, each a part of the weights and the
 // state that it holds, into a folder that they all see; its bytes do not depend on their number.
+// `optimizer` may hold the state of conjugate-linear parts that `model` has lost; it is not saved.
 // Throws Error, saying how much room was needed, when the disk is full, and naming a rank whose parameters are not
 // those of the others.
 void save_checkpoint(const std::filesystem::path& run, const model::Transformer& model, const Optimizer& optimizer,

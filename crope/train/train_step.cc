@@ -15,7 +15,8 @@ using torch::Tensor;
 StepOptions step_options(const TrainConfig& config) {
   return {.micro_batch_size = config.micro_batch_size,
           .precision = scalar_type(config.precision),
-          .activations = config.recompute ? model::Activations::recomputed : model::Activations::kept};
+          .activations = config.recompute ? model::Activations::recomputed : model::Activations::kept,
+          .distillation = distillation_options(config)};
 }
 
 PrecisionScope::PrecisionScope(torch::ScalarType precision, torch::Device device)
@@ -57,7 +58,10 @@ std::optional<double> gradients_of_share(model::Transformer& model, data::TokenB
       std::optional<PrecisionScope> scope;
       if (!casts) scope.emplace(options.precision, device);
       if (casts) at::autocast::set_autocast_enabled(device.type(), true);
-      loss = model::loss(model, rows.narrow(0, first, count).to(device), options.activations);
+      const Tensor tokens = rows.narrow(0, first, count).to(device);
+      loss = options.teacher == nullptr
+                 ? model::loss(model, tokens, options.activations)
+                 : model::distillation_loss(model, tokens, *options.teacher, options.distillation, options.activations);
       if (casts) at::autocast::set_autocast_enabled(device.type(), false);
     }
     const bool is_last = first + count == batch.rows;

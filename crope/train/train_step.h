@@ -16,13 +16,16 @@ struct StepOptions {
   std::int64_t micro_batch_size;  // rows
   torch::ScalarType precision = torch::kFloat32;
   model::Activations activations = model::Activations::kept;
+  const model::Transformer* teacher = nullptr;  // none: the loss is the text's alone
+  ops::DistillationOptions distillation = {};
 };
 
 // Those of a run. REQUIRES: nothing in the configuration is left to be chosen.
 StepOptions step_options(const TrainConfig& config);
 
-// Leaves in every parameter's .grad() the gradient of the mean loss over the rows of the batch, and returns that loss.
-// Asks `stop` between the pieces; when it says so, the gradients are not to be used and nothing is returned.
+// Leaves in every parameter's .grad() the gradient of the mean loss, mixed with the teacher's if there is one, over the
+// rows of the batch, and returns that loss. Asks `stop` between the pieces; when it says so, the gradients are not to
+// be used and nothing is returned.
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop);
 

@@ -28,6 +28,7 @@
 #include "crope/train/memory_need.h"
 #include "crope/train/sample.h"
 #include "crope/train/starting_model.h"
+#include "crope/train/teacher.h"
 #include "crope/train/train_state.h"
 #include "crope/train/train_step.h"
 
@@ -51,8 +52,13 @@ class Trainer {
       if (fs::exists(job.run / run::kRecordFile)) check_recorded_data(job, data);
       open_data(data);
       require_training_memory(job);
+      teacher_ = load_teacher(job.teacher, config_.device, log_);
     });
     restore_or_begin();
+    if (model_->config.conjugate_scale && config_.conjugate_steps > config_.steps) {
+      log_.warn(fmt::format("the run ends at step {} with conjugate-linear parts: they are gone at step {} only",
+                            config_.steps, config_.conjugate_steps));
+    }
     dist::check_same(*group_, parameters_, fmt::format("the parameters at step {}", progress_.step));
     dist::run_on_all_ranks(*group_, [&] {
       if (group_->is_first()) mend_best_link();
@@ -204,7 +210,8 @@ class Trainer {
       const bool is_last = progress_.step == config_.steps;
       if (validation_is_due(config_, progress_.step)) validate(is_last);
       progress_.elapsed_s = elapsed_before + watch.seconds();
-      if (is_due(config_.checkpoint_every) || is_last) save();
+      if (is_due(config_.checkpoint_every) || is_last || conjugates_removed_) save();
+      if (conjugates_removed_ && !is_last) reload();
     }
   }
 
@@ -214,7 +221,9 @@ class Trainer {
   bool update(const Stopwatch& watch) {
     data::TokenBatch batch = loader_->next();
     const auto stop = [&] { return stop_vote_.ask(interrupt_requested()); };
-    const auto loss = compute_gradients(*model_, batch, step_options(config_), stop, *group_, *reducer_);
+    StepOptions options = step_options(config_);
+    if (teacher_) options.teacher = &*teacher_;
+    const auto loss = compute_gradients(*model_, batch, options, stop, *group_, *reducer_);
     if (!loss) return false;
     const double norm = config_.grad_clip > 0 ? optim::clip_gradient_norm(parameters_, config_.grad_clip)
                                               : optim::gradient_norm(parameters_);
@@ -226,13 +235,15 @@ class Trainer {
       const double seconds = watch.seconds();
       next.elapsed_s += seconds;
       rates_.push_back(static_cast<double>(next.tokens - progress_.tokens) / seconds);
-      write_metrics({{"step", next.step},
-                     {"tokens", next.tokens},
-                     {"loss", *loss},
-                     {"lr", lr},
-                     {"grad_norm", norm},
-                     {"tokens_per_second", rates_.back()},
-                     {"elapsed_s", next.elapsed_s}});
+      Json line = {{"step", next.step},
+                   {"tokens", next.tokens},
+                   {"loss", *loss},
+                   {"lr", lr},
+                   {"grad_norm", norm},
+                   {"tokens_per_second", rates_.back()},
+                   {"elapsed_s", next.elapsed_s}};
+      if (model_->config.conjugate_scale) line["conjugate_scale"] = *model_->config.conjugate_scale;
+      write_metrics(line);
     };
     if (!std::isfinite(*loss) || !std::isfinite(norm)) {
       log_step();  // with null for what is not finite; a run that resumes drops the line
@@ -242,8 +253,31 @@ class Trainer {
     log_step();
     next.loader = loader_->state();
     progress_ = next;
+    fade_conjugates();
     summary_.loss = loss;
     return true;
+  }
+
+  // Lets the conjugate-linear parts fade linearly. The factor follows from the one before, so that a resumed run needs
+  // nothing but its checkpoint.
+  void fade_conjugates() {
+    if (!model_->config.conjugate_scale || config_.conjugate_steps == 0) return;
+    const std::int64_t left = config_.conjugate_steps - progress_.step;
+    if (left > 0) {
+      const double share = static_cast<double>(left) / static_cast<double>(left + 1);
+      model::set_conjugate_scale(*model_, *model_->config.conjugate_scale * share);
+      return;
+    }
+    *model_ = model::without_conjugates(*model_);
+    conjugates_removed_ = true;
+  }
+
+  // Continues from the checkpoint of this step, as a resumed run would: the optimiser holds no state of the parts that
+  // were removed, and ranks share its work anew.
+  void reload() {
+    conjugates_removed_ = false;
+    dist::run_on_all_ranks(*group_, [&] { restore(run::checkpoint_path(job_.run, progress_.step)); });
+    log_.info(fmt::format("step {}: the conjugate-linear parts are removed", progress_.step));
   }
 
   void write_metrics(const Json& line) {
@@ -332,6 +366,7 @@ class Trainer {
   std::optional<Validation> validation_;
   std::vector<std::pair<std::string, Validation>> other_validations_;
   std::unique_ptr<model::Transformer> model_;
+  std::optional<model::Transformer> teacher_;
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<torch::Tensor> parameters_;
   std::unique_ptr<dist::GradientReducer> reducer_;
@@ -341,6 +376,7 @@ class Trainer {
   std::vector<double> rates_;  // tokens a second of every step of this process
   std::int64_t saved_step_ = 0;
   std::int64_t validated_step_ = 0;
+  bool conjugates_removed_ = false;  // since the last checkpoint
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST_F(FullDisk, ExportImportUpcycle) {
   expect_failure("export " + golden_ + out("m.gguf") + " --format gguf");
   expect_failure("import " + hf + out("model"));
   expect_failure("upcycle " + golden_ + out("tied") + " --variant crope_qk");
+  expect_failure("prune " + golden_ + out("sparse") + " --sparsity 0.5");
 }
 
 TEST_F(FullDisk, DataAndTokenizer) {

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "crope/base/json.h"
+#include "tests/cli/trained_model.h"
 #include "tests/run_program.h"
 
 namespace crope {
@@ -69,6 +71,29 @@ TEST(GenerateCommandFlags, TheWindowEndsASequence) {
 TEST(GenerateCommandFlags, Bf16Weights) {
   const Json json = generate(golden_dir("crope_qkv") + " --prompt-ids 1,2,3 --max-tokens 5 --weights bf16 --threads 1");
   EXPECT_EQ(json["choices"][0]["ids"].size(), 5u);
+}
+
+TEST(GenerateCommandDocuments, AreJsonLines) {
+  const test::TemporaryFolder folder;
+  const std::string model = "generate " + test::train_tiny_run(folder.path()),
+                    file = (folder / "written.jsonl").string();
+  const auto made = run_program(model + " --documents 5 --out " + file + " --seed 2 --max-tokens 9 --json");
+  ASSERT_EQ(made.status, 0) << made.err;
+  const Json result = parse_json(made.out, "generate");
+  EXPECT_EQ(result["documents"], 5);
+  EXPECT_LE(result["tokens"].get<int>(), 45);
+  const std::string lines = read_file(file);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 5);
+  EXPECT_TRUE(parse_json(lines.substr(0, lines.find('\n')), "line")["text"].is_string());
+
+  EXPECT_EQ(run_program(model + " --documents 5 --out " + file).status, 2) << "the file exists";
+  const auto nowhere = run_program(model + " --documents 5");
+  EXPECT_EQ(nowhere.status, 2);
+  EXPECT_NE(nowhere.err.find("--out FILE.jsonl"), std::string::npos) << nowhere.err;
+  const auto alike = run_program(model + " --documents 5 --temperature 0 --out " + (folder / "new").string());
+  EXPECT_EQ(alike.status, 2);
+  EXPECT_NE(alike.err.find("all documents the same"), std::string::npos) << alike.err;
+  EXPECT_EQ(run_program(model + " --prompt x --out " + (folder / "new").string()).status, 2);
 }
 
 TEST(GenerateCommandInput, BadInputIsNamed) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "crope/base/json.h"
+#include "tests/cli/trained_model.h"
 #include "tests/run_program.h"
 
 namespace crope {
@@ -36,6 +37,46 @@ TEST(UpcycleCommand, PrintsATable) {
   ASSERT_EQ(made.status, 0) << made.err;
   EXPECT_NE(made.out.find("energy kept"), std::string::npos);
   EXPECT_NE(made.out.find("1.0000"), std::string::npos) << "O is not tied in crope_qkv:\n" << made.out;
+}
+
+TEST(UpcycleCommand, AnnealedScoresAsBefore) {
+  const test::TemporaryFolder folder;
+  const std::string out = (folder / "annealed").string();
+  const auto made = test::run_program("upcycle " + kGoldens + "rope " + out + " --variant crope_all --method annealed");
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_NE(made.out.find("--conjugate-steps N"), std::string::npos) << made.out;
+  const auto loss = [](const std::string& dir) {
+    const auto score = test::run_program("score " + dir + " --ids 5,9,2,44,31,7,7,80 --json");
+    EXPECT_EQ(score.status, 0) << score.err;
+    return parse_json(score.out, "score")["nll"].get<double>();
+  };
+  EXPECT_NEAR(loss(out), loss(kGoldens + "rope"), 1e-5);
+  EXPECT_EQ(test::run_program("analyze " + out).status, 0);
+  EXPECT_EQ(test::run_program("generate " + out + " --prompt-ids 1,2 --max-tokens 3").status, 0);
+  const Json info = parse_json(test::run_program("info --json " + out).out, "info");
+  EXPECT_EQ(info["config"]["conjugate_scale"], 1);
+  EXPECT_EQ(info["parameters"]["attention_saving"], 0);
+}
+
+// From a dense model to a tied one, with the dense one as teacher, as docs/training.md has it.
+TEST(UpcycleCommand, AnAnnealedModelIsTrainedIntoATiedOne) {
+  const test::TemporaryFolder folder;
+  const std::string dense = test::train_tiny_run(folder.path()), at = folder.path().string();
+  ASSERT_EQ(test::run_program("upcycle " + dense + " " + at + "/annealed --variant crope_all --method annealed").status,
+            0);
+  const auto trained =
+      test::run_program("train --init-from " + at + "/annealed --teacher " + dense + " --data " + at + "/data --out " +
+                        at + "/tied --conjugate-steps 3 --steps 5 --seq-len 32 --teacher-top-k 20" + test::kTinySteps);
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  const Json info = parse_json(test::run_program("info --json " + at + "/tied").out, "info");
+  EXPECT_FALSE(info["config"].contains("conjugate_scale"));
+  EXPECT_EQ(info["parameters"]["attention_saving"], 0.5);
+  const auto analysis = test::run_program("analyze " + at + "/tied --text " + at + "/text.txt --json");
+  ASSERT_EQ(analysis.status, 0) << analysis.err;
+  EXPECT_EQ(parse_json(analysis.out, "analyze")["layer_losses"]["losses"].size(), 2u);
+  EXPECT_EQ(
+      test::run_program("train --data " + at + "/data --out " + at + "/none --temperature 2" + test::kTinyShape).status,
+      2);
 }
 
 TEST(UpcycleCommand, RefusesWithAReason) {

@@ -139,6 +139,27 @@ TEST_F(PrepareTest, OnlyATextWithoutBordersIsCut) {
   EXPECT_EQ(two.info.train.documents + two.info.val.documents, 2u);
 }
 
+TEST_F(PrepareTest, AnotherTokenMayStartEachDocument) {
+  text::Vocabulary vocabulary = small_vocabulary();
+  vocabulary.special_tokens.front().content =
+      vocabulary.tokens[static_cast<std::size_t>(vocabulary.special_tokens.front().id)] = "<s>";
+  text::write_tokenizer_files(folder_ / "llama", vocabulary);
+  PrepareOptions llama = options({put("a.jsonl", to_jsonl(make_documents(20)))}, "out");
+  llama.tokenizer = folder_ / "llama";
+  try {
+    prepare(llama, log_);
+    ADD_FAILURE() << "there is no <|endoftext|>";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("no special token <|endoftext|>"), std::string::npos) << e.what();
+    EXPECT_NE(e.hint().find("--begin-token '<s>'"), std::string::npos) << e.hint();
+  }
+  llama.begin_token = "<s>";
+  const PrepareResult result = prepare(llama, log_);
+  EXPECT_EQ(result.info.end_of_text, 258);
+  EXPECT_EQ(tokens(open_data_dir(folder_ / "out").train).front(), 258);
+  EXPECT_TRUE(prepare(llama, log_).was_there);
+}
+
 TEST_F(PrepareTest, EachDocumentIsEndOfTextAndItsTokens) {
   const std::vector<std::string> documents = make_documents(300);
   const PrepareResult result = prepare(options({put("a.jsonl", to_jsonl(documents))}, "out"), log_);

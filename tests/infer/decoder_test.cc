@@ -58,6 +58,25 @@ TEST_P(DecoderOfVariant, CachedLogitsAreTheUncachedOnes) {
   }
 }
 
+// An annealed model is expanded when it is loaded.
+TEST(Decoder, CachedLogitsOfAnAnnealedModel) {
+  model::ModelConfig config{.vocab_size = test::kSmallVocabulary,
+                            .num_layers = 2,
+                            .num_heads = 4,
+                            .d_model = 24,
+                            .d_ff = 37,
+                            .max_seq_len = 40,
+                            .variant = model::Variant::crope_all,
+                            .num_kv_heads = 2};
+  config.conjugate_scale = 0.6;
+  const model::Transformer model = model::make_random_transformer(config, {.seed = 5, .embedding_std = 0.5});
+  const Ids ids = draw_ids(1, 40);
+  Decoder decoder(model);
+  for (const std::size_t piece : {1, 7, 40}) {
+    expect_equal_logits(cached_logits(decoder, ids, piece), uncached_logits(model, ids));
+  }
+}
+
 // Every golden model: all variants, gains per pair and absent, wide heads.
 class DecoderOfGolden : public testing::TestWithParam<std::string> {};
 

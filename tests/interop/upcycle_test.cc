@@ -2,8 +2,14 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/interop/gguf_export.h"
+#include "crope/interop/gguf_model.h"
+#include "crope/interop/hf_export.h"
+#include "crope/interop/hf_import.h"
+#include "crope/interop/hf_native_export.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
+#include "tests/golden_models.h"
 #include "tests/temporary_folder.h"
 #include "tests/tensor_checks.h"
 
@@ -140,6 +146,59 @@ TEST(UpcycleGains, OnlyTheTieChangesADenseModelWithSharedGains) {
     EXPECT_TRUE(at::equal(sorted(expanded.parameters[i].value), sorted(whole))) << before.spec.name;
   }
   test::expect_close(logits_of(expanded), logits_of(made.model), 1e-5);
+}
+
+class UpcycleAnnealed : public testing::TestWithParam<std::string> {};
+
+// The function is the dense model's, whatever its heads and gains, and so is its loss.
+TEST_P(UpcycleAnnealed, IsTheDenseModel) {
+  const model::Transformer dense = golden(GetParam());
+  const Tensor tokens = at::arange(42, torch::kInt64).mul(11).remainder(97).view({2, 21});
+  for (const Variant variant : {Variant::crope_qk, Variant::crope_qkv, Variant::crope_all}) {
+    const UpcycledModel made = upcycle(dense, variant, UpcycleMethod::annealed);
+    const UpcycledModel turned = upcycle(dense, variant, UpcycleMethod::annealed, StreamStructure::J);
+    test::expect_close(logits_of(turned.model), logits_of(dense), 1e-5);
+    EXPECT_FALSE(turned.model.config.tie_embeddings);
+    EXPECT_EQ(made.model.config.conjugate_scale, 1);
+    test::expect_close(logits_of(made.model), logits_of(dense), 1e-5);
+    EXPECT_NEAR(model::loss(made.model, tokens).item<double>(), model::loss(dense, tokens).item<double>(), 1e-5);
+    // Without the conjugate-linear parts it is what the table says: another function.
+    EXPECT_GT(test::relative_error(logits_of(model::without_conjugates(made.model)), logits_of(dense)), 1e-3);
+    for (const KeptEnergy& layer : made.kept) {
+      EXPECT_GT(layer.q, 0.3);
+      EXPECT_LT(layer.q, 0.9);
+      EXPECT_EQ(*layer.o == 1, variant != Variant::crope_all);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, UpcycleAnnealed,
+                         testing::Values("rope", "more/rope_grouped", "more/rope_qk_gain_none"),
+                         [](const auto& info) { return test::golden_test_name(info.param); });
+
+TEST(UpcycleAnnealedExports, AreExpanded) {
+  const test::TemporaryFolder folder;
+  Log log(nullptr);
+  model::ModelConfig config{.vocab_size = 97, .num_layers = 2, .num_heads = 4, .d_model = 32, .d_ff = 64};
+  config.num_kv_heads = 2;
+  config.qk_gain = model::Gain::pair;
+  const model::Transformer dense = model::make_random_transformer(config);
+  model::Transformer annealed = upcycle(dense, Variant::crope_all, UpcycleMethod::annealed).model;
+  model::set_conjugate_scale(annealed, 0.5);
+  model::save_model(annealed, folder / "m");
+  const Tensor expected = logits_of(annealed);
+
+  export_hf(folder / "m", folder / "hf", torch::kFloat32, log);
+  const model::Transformer from_hf = load_hf_model(folder / "hf", log);
+  export_hf_native(folder / "m", folder / "native", torch::kFloat32, log);
+  const model::Transformer from_native = model::load_model(folder / "native", log);
+  export_gguf(folder / "m", folder / "m.gguf", formats::GgmlType::f32, log);
+  const model::Transformer from_gguf = load_gguf_model(folder / "m.gguf");
+  for (const model::Transformer* back : {&from_hf, &from_native, &from_gguf}) {
+    EXPECT_EQ(back->config.variant, Variant::rope);
+    EXPECT_FALSE(back->config.conjugate_scale);
+    test::expect_close(logits_of(*back), expected, 1e-5);
+  }
 }
 
 TEST(UpcycleRefusals, SayWhy) {

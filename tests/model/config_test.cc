@@ -122,6 +122,26 @@ TEST(Config, GainsOfANormThatIsNotThereAreRefused) {
   EXPECT_EQ(validation_error([](ModelConfig& c) { c.qk_norm = false, c.norm_gain = Gain::pair; }), "");
 }
 
+TEST(Config, AConjugateScaleNeedsTiedProjections) {
+  EXPECT_EQ(validation_error([](ModelConfig& c) { c.variant = Variant::crope_qk, c.conjugate_scale = 0.5; }), "");
+  const std::string untied = validation_error([](ModelConfig& c) { c.conjugate_scale = 0.5; });
+  EXPECT_NE(untied.find("conjugate_scale = 0.5 with variant rope"), std::string::npos) << untied;
+  const std::string endless =
+      validation_error([](ModelConfig& c) { c.variant = Variant::crope_all, c.conjugate_scale = INFINITY; });
+  EXPECT_NE(endless.find("conjugate_scale = inf, expected a finite number"), std::string::npos) << endless;
+
+  ModelConfig config;
+  config.variant = Variant::crope_all;
+  EXPECT_FALSE(config_to_json(config).contains("conjugate_scale"));
+  config.conjugate_scale = 1.0 / 3;
+  const ModelConfig back = config_from_json(config_to_json(config), "config.json");
+  EXPECT_EQ(back.conjugate_scale, config.conjugate_scale) << "to the last bit: a resumed run continues from it";
+  EXPECT_TRUE(back.other_keys.empty());
+  Json wrong = config_to_json(config);
+  wrong["conjugate_scale"] = "half";
+  EXPECT_THROW(config_from_json(wrong, "config.json"), Error);
+}
+
 // Heads need not divide the width where head_dim gives their own.
 TEST(Config, HeadDimReplacesTheShareOfTheWidth) {
   EXPECT_EQ(validation_error([](ModelConfig& c) { c.num_heads = 7, c.head_dim = 64; }), "");

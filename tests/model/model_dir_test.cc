@@ -72,6 +72,25 @@ TEST_F(ModelDir, RoundTripIsBitIdenticalForAllVariants) {
   }
 }
 
+TEST_F(ModelDir, AnAnnealedModelRoundTrips) {
+  ModelConfig config = tiny(Variant::crope_qkv);
+  config.conjugate_scale = 0.3;
+  const Transformer model = make_random_transformer(config);
+  save_model(model, folder_ / "m");
+  const Transformer loaded = load_model(folder_ / "m", log_);
+  EXPECT_EQ(config_to_json(loaded.config), config_to_json(config));
+  const Tensor ids = at::arange(8, torch::kInt64).unsqueeze(0);
+  EXPECT_TRUE(at::equal(logits(loaded, ids), logits(model, ids)));
+  const auto file = formats::SafetensorsFile::open(folder_ / "m/model.safetensors");
+  EXPECT_EQ(file.at("blocks.0.attention.k.conjugate_b").shape, (std::vector<std::int64_t>{4, 4}));
+  EXPECT_EQ(file.find("blocks.0.attention.o.conjugate_a"), nullptr) << "O is dense in crope_qkv";
+
+  // The tensors and the factor belong together.
+  config.conjugate_scale.reset();
+  write_json(folder_ / "m/config.json", config_to_json(config));
+  EXPECT_NE(load_error(folder_ / "m").find("conjugate_a"), std::string::npos) << load_error(folder_ / "m");
+}
+
 // On disk a 2x2 block is [[W[2i,2j], W[2i,2j+1]], ...]; in memory its entries are N apart.
 TEST_F(ModelDir, DiskHasPairsMemoryHasHalves) {
   const Transformer model = make_random_transformer(tiny(Variant::rope));

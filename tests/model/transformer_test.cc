@@ -62,6 +62,69 @@ TEST(Transformer, RefusesParametersOfAnotherShape) {
   EXPECT_THROW(make_transformer(config, values), Error);
 }
 
+// Entries of every gradient against central differences of the loss, with grouped heads.
+TEST(AnnealedTransformer, GradientsByFiniteDifferences) {
+  ModelConfig config = tiny_config(Variant::crope_all);
+  config.num_heads = 4;
+  config.num_kv_heads = 2;
+  config.conjugate_scale = 0.35;
+  Transformer model = make_random_transformer(config, {.embedding_std = 1}, torch::kFloat64);
+  set_requires_grad(model, true);
+  const Tensor tokens = at::randint(11, {2, 9}, torch::kInt64);
+  loss(model, tokens).backward();
+  int conjugates = 0;
+  const at::NoGradGuard no_grad;
+  for (Parameter& parameter : model.parameters) {
+    conjugates += is_conjugate(parameter.spec.name) ? 1 : 0;
+    const Tensor flat = parameter.value.view({-1}), grad = parameter.value.grad().view({-1});
+    for (const int64_t i : {int64_t{0}, flat.numel() / 2, flat.numel() - 1}) {
+      const double original = flat[i].item<double>();
+      flat[i] = original + 1e-5;
+      const double above = loss(model, tokens).item<double>();
+      flat[i] = original - 1e-5;
+      const double below = loss(model, tokens).item<double>();
+      flat[i] = original;
+      EXPECT_NEAR(grad[i].item<double>(), (above - below) / 2e-5, 1e-7) << parameter.spec.name;
+    }
+  }
+  EXPECT_EQ(conjugates, 2 * 4 * 2);
+}
+
+TEST(AnnealedTransformer, FadesToTheTiedModel) {
+  ModelConfig config = tiny_config(Variant::crope_qkv);
+  config.conjugate_scale = 1;
+  Transformer model = make_random_transformer(config, {}, torch::kFloat64);
+  const Tensor ids = at::randint(11, {2, 8}, torch::kInt64);
+  const Transformer tied = without_conjugates(model);
+  EXPECT_FALSE(tied.config.conjugate_scale);
+  for (const Parameter& parameter : tied.parameters) EXPECT_FALSE(is_conjugate(parameter.spec.name));
+  EXPECT_GT(test::relative_error(logits(model, ids), logits(tied, ids)), 1e-3);
+  set_conjugate_scale(model, 0);
+  EXPECT_EQ(model.config.conjugate_scale, 0);
+  test::expect_close(logits(model, ids), logits(tied, ids), 1e-12);
+}
+
+// The loss mixed with a teacher's is the text's loss and the divergence from the teacher's predictions.
+TEST(Transformer, LearnsFromATeacher) {
+  const Transformer teacher = make_random_transformer(tiny_config(Variant::rope), {.seed = 3}, torch::kFloat64);
+  for (const bool ties_embeddings : {true, false}) {
+    ModelConfig config = tiny_config(Variant::crope_all);
+    config.tie_embeddings = ties_embeddings;
+    Transformer student = make_random_transformer(config, {.seed = 4}, torch::kFloat64);
+    const Tensor tokens = at::randint(11, {2, 9}, torch::kInt64), ids = tokens.narrow(1, 0, 8);
+    const Tensor p = at::log_softmax(logits(teacher, ids), -1), q = at::log_softmax(logits(student, ids), -1);
+    const Tensor divergence = (p.exp() * (p - q)).sum(-1).mean();
+    set_requires_grad(student, true);
+    const Tensor mixed = distillation_loss(student, tokens, teacher, {.weight = 0.25});
+    test::expect_close(mixed, 0.75 * loss(student, tokens) + 0.25 * divergence, 1e-12);
+    mixed.backward();
+    for (const Parameter& parameter : student.parameters) {
+      EXPECT_TRUE(parameter.value.grad().defined()) << parameter.spec.name;
+    }
+    for (const Parameter& parameter : teacher.parameters) EXPECT_FALSE(parameter.value.grad().defined());
+  }
+}
+
 // The layers behind the given one are run by hand on what it returns.
 TEST(Transformer, WhatALayerReadsLeadsToTheLogits) {
   for (const VariantTraits& row : kVariants) {

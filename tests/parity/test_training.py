@@ -1,4 +1,4 @@
-"""Twenty losses of crope train against a PyTorch loop from the same weights, on the same rows."""
+"""Twenty losses of crope train against a PyTorch loop from the same weights, on the same rows, with and without a teacher."""
 
 import json
 import struct
@@ -28,7 +28,20 @@ def make_tokens(vocab_size):
     return (steps.cumsum(0) % vocab_size).tolist()
 
 
-def pytorch_losses(model_dir, tokens):
+def mixed_loss(model, teacher, rows, weight, temperature, top_k):
+    """The text's loss and the teacher's divergence, mixed."""
+    with torch.no_grad():
+        taught = teacher.logits(rows[:, :-1]) / temperature
+        if top_k:
+            taught = taught.masked_fill(taught < taught.topk(top_k).values[..., -1:], -torch.inf)
+    student = torch.log_softmax(model.logits(rows[:, :-1]) / temperature, -1)
+    p = torch.softmax(taught, -1)
+    divergence = (torch.special.xlogy(p, p) - p * student).sum(-1).mean()
+    return (1 - weight) * model(rows) + weight * temperature**2 * divergence
+
+
+def pytorch_losses(model_dir, tokens, teacher_dir=None, **mix):
+    teacher = pytorch_model.load_decoder(teacher_dir) if teacher_dir else None
     model = pytorch_model.load_decoder(model_dir)
     muon, adamw = pytorch_model.Fp32Muon(model), pytorch_model.adamw(model)
     losses = []
@@ -39,7 +52,7 @@ def pytorch_losses(model_dir, tokens):
         muon.lr = rate
         for group in adamw.param_groups:
             group["lr"] = rate
-        loss = model(rows)
+        loss = mixed_loss(model, teacher, rows, **mix) if teacher else model(rows)
         model.zero_grad()
         loss.backward()
         muon.step()
@@ -48,9 +61,8 @@ def pytorch_losses(model_dir, tokens):
     return losses
 
 
-@pytest.mark.parametrize("variant", ["rope", "crope_all", "half_rope_qk"])
-def test_losses_of_twenty_steps(variant, tmp_path):
-    start = GOLDENS / variant
+def train_losses(start, tmp_path, *flags):
+    """The losses of crope train from `start`, and the tokens that it saw."""
     tokens = make_tokens(json.loads((start / "config.json").read_text())["vocab_size"])
     (tmp_path / "data").mkdir()
     write_shard(tmp_path / "data" / "train_000000.bin", tokens)
@@ -58,9 +70,26 @@ def test_losses_of_twenty_steps(variant, tmp_path):
     run_crope("train", "--data", tmp_path / "data", "--out", tmp_path / "run", "--init-from", start,
               "--data-order", "sequential", "--steps", STEPS, "--batch-size", ROWS, "--micro-batch-size", 4,
               "--seq-len", T, "--lr", SCHEDULE["lr"], "--min-lr", SCHEDULE["min_lr"],
-              "--warmup-steps", SCHEDULE["warmup"], "--validate-every", 0, "--precision", "fp32")
-    ours = [json.loads(line)["loss"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+              "--warmup-steps", SCHEDULE["warmup"], "--validate-every", 0, "--precision", "fp32", *flags)
+    return tokens, [json.loads(line)["loss"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("variant", ["rope", "crope_all", "half_rope_qk"])
+def test_losses_of_twenty_steps(variant, tmp_path):
+    start = GOLDENS / variant
+    tokens, ours = train_losses(start, tmp_path)
     expected = pytorch_losses(start, tokens)
     assert len(ours) == STEPS
     assert expected[-1] < expected[0] - 0.4, "nothing was learned: the comparison would be empty"
     assert max(abs(x - y) for x, y in zip(ours, expected)) < 1e-4
+
+
+@pytest.mark.parametrize("weight, temperature, top_k", [(1.0, 1.0, 0), (0.4, 2.0, 0), (0.7, 1.5, 9)])
+def test_losses_with_a_teacher(weight, temperature, top_k, tmp_path):
+    start, teacher = GOLDENS / "crope_all", GOLDENS / "rope"
+    tokens, ours = train_losses(start, tmp_path, "--teacher", teacher, "--teacher-weight", weight,
+                                "--temperature", temperature, "--teacher-top-k", top_k)
+    expected = pytorch_losses(start, tokens, teacher, weight=weight, temperature=temperature, top_k=top_k)
+    assert len(ours) == STEPS
+    assert expected[-1] < expected[0] - 0.2, "nothing was learned: the comparison would be empty"
+    assert max(abs(x - y) for x, y in zip(ours, expected)) < 1e-4 * max(1, expected[0])
