@@ -54,6 +54,9 @@ def library():
         ("llama_vocab_n_tokens", integer, [pointer]),
         ("llama_tokenize", integer,
          [pointer, text, integer, ctypes.POINTER(integer), integer, ctypes.c_bool, ctypes.c_bool]),
+        ("llama_vocab_eos", integer, [pointer]),
+        ("llama_detokenize", integer,
+         [pointer, ctypes.POINTER(integer), integer, ctypes.c_char_p, integer, ctypes.c_bool, ctypes.c_bool]),
         ("llama_batch_init", Batch, [integer, integer, integer]),
         ("llama_batch_free", None, [Batch]),
         ("llama_decode", integer, [pointer, Batch]),
@@ -69,18 +72,23 @@ def library():
     return lib
 
 
-def context_parameters(lib, n_ctx, threads):
+def context_parameters(lib, n_ctx, threads, exact=True):
+    """Not exact: keys and values in 16 bits and flash attention where llama.cpp chooses it, as is its default."""
     parameters = lib.llama_context_default_params()
     words = parameters.words
     pairs = {i: (words[i], words[i + 1]) for i in range(WORDS - 1)}
     thread_place = next((i for i in range(4, 12) if pairs[i] == (4, 4)), None)  # ggml's default number of threads
     type_place = next((i for i in range(14, 40) if pairs[i] == (1, 1)), None)  # F16 for keys and values
-    if list(words[:3]) != [512, 2048, 512] or thread_place is None or type_place is None:
+    automatic = [-1] * 4  # rope scaling, pooling, attention, and flash attention, which rounds to 16 bits
+    kind_place = next((i for i in range(8, 16) if list(words[i : i + 4]) == automatic), None)
+    if list(words[:3]) != [512, 2048, 512] or None in (thread_place, type_place, kind_place):
         pytest.skip("this version of llama.cpp has other defaults than this test knows")
     words[0] = words[1] = n_ctx
     words[2] = 256
     words[thread_place] = words[thread_place + 1] = threads
-    words[type_place] = words[type_place + 1] = 0  # F32: 16 bits cost 1e-3
+    if exact:
+        words[type_place] = words[type_place + 1] = 0  # F32: 16 bits cost 1e-3
+        words[kind_place + 3] = 0  # off
     return parameters
 
 
@@ -104,6 +112,17 @@ class Model:
         count = self.lib.llama_tokenize(self.vocab, data, len(data), ids, room, False, special)
         assert count >= 0
         return list(ids[:count])
+
+    def end_token(self):
+        return self.lib.llama_vocab_eos(self.vocab)
+
+    def detokenize(self, ids):
+        tokens = (ctypes.c_int32 * len(ids))(*ids)
+        room = 16 + 64 * len(ids)
+        text = ctypes.create_string_buffer(room)
+        count = self.lib.llama_detokenize(self.vocab, tokens, len(ids), text, room, False, False)
+        assert count >= 0
+        return text.raw[:count]
 
     def clear(self):
         self.lib.llama_memory_clear(self.lib.llama_get_memory(self.context), True)
