@@ -26,6 +26,7 @@ extern const Command kGenerateCommand;
 extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;
+extern const Command kQuantizeCommand;
 extern const Command kReportCommand;
 extern const Command kQuickstartCommand;
 extern const Command kReproduceCommand;

@@ -27,8 +27,8 @@ struct EvaluationOptions {
   bool log_samples = false;
   bool overwrite = false;  // results on fewer items may replace those on more
   bool add_bos = false;
-  ops::WeightType weights = ops::WeightType::fp32;
-  std::string program = {};  // recorded in results.json
+  std::optional<ops::WeightType> weights = {};  // without one: as the model records
+  std::string program = {};                     // recorded in results.json
 };
 
 // Adds the results to results.json and items.jsonl in `out` (stored_results.h), with log_samples also writes

@@ -27,6 +27,16 @@ std::vector<std::int32_t> configured_tokens(const ModelConfig& config, const cha
   return ids;
 }
 
+// A type that is asked for is made from the widened weights, unless they are of it already.
+Transformer load_weights(const fs::path& source, Log& log, std::optional<ops::WeightType> type) {
+  const ops::WeightType recorded = load_weight_type(source);
+  const ops::WeightType wanted = type.value_or(recorded);
+  if (ops::is_quantised(wanted)) {
+    return load_quantised_model(source, log, wanted == recorded ? std::nullopt : std::optional(wanted));
+  }
+  return load_model(source, log, wanted == ops::WeightType::bf16 ? torch::kBFloat16 : torch::kFloat32);
+}
+
 }  // namespace
 
 const text::Tokenizer& LanguageModel::require_tokenizer() const {
@@ -43,7 +53,7 @@ std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::stri
   return require_tokenizer().encode(text);
 }
 
-LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType type) {
+LanguageModel load_language_model(const fs::path& dir, Log& log, std::optional<ops::WeightType> type) {
   const fs::path source = resolve_model_dir(dir);
   const ModelConfig config = load_config(source);
   LanguageModel result;
@@ -64,15 +74,14 @@ LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType
   if (result.end_tokens.empty() && end_of_text) result.end_tokens = {*end_of_text};
   const std::vector<std::int32_t> begin_tokens = configured_tokens(config, "bos_token_id");
   result.begin_token = begin_tokens.empty() ? end_of_text : begin_tokens.front();
-  const bool is_bf16 = type == ops::WeightType::bf16;
-  result.model = load_model(source, log, torch::TensorOptions(is_bf16 ? torch::kBFloat16 : torch::kFloat32));
-  result.model.inference_weights = type;
+  result.model = load_weights(source, log, type);
   return result;
 }
 
-ops::WeightType weight_type(const Transformer& model) {
-  const bool is_bf16 = model.embedding.scalar_type() == torch::kBFloat16;
-  return is_bf16 ? ops::WeightType::bf16 : model.inference_weights;
+void copy_text_files(const fs::path& model_dir, const fs::path& to) {
+  for (const char* name : {text::kTokenizerFile, "tokenizer_config.json", kChatTemplateFile}) {
+    if (fs::exists(model_dir / name)) write_file(to / name, read_file(model_dir / name));
+  }
 }
 
 }  // namespace crope::model

@@ -14,6 +14,7 @@
 
 #include "crope/ops/block_linear.h"
 #include "crope/ops/kernels.h"
+#include "crope/ops/quantised_matrix.h"
 
 namespace crope::ops {
 
@@ -21,14 +22,7 @@ struct DenseWeight {
   torch::Tensor weight;  // [out, in]
 };
 
-// int8 or int4, for inference alone: a matrix in the order of the device's kernels.
-struct QuantisedMatrix {
-  torch::Tensor bytes;
-  WeightType type = WeightType::int8;
-  std::int64_t M = 0, N = 0;
-};
-
-// Dense, or a pair a, b.
+// Dense, or a pair a, b. For inference alone.
 struct QuantisedWeight {
   QuantisedMatrix a;
   std::optional<QuantisedMatrix> b;
@@ -63,9 +57,14 @@ std::vector<torch::Tensor*> tensors_of(Weight& weight);
 // Whether kernels read tensors of this type.
 bool is_weight_type(torch::ScalarType type);
 
-// The same weight without gradients, for kernels: rows without gaps, or rounded where `type` is int8 or int4. A weight
-// keeps its own type where `type` is another. Throws Error if a weight that is to be rounded is not finite.
-Weight stored(const Weight& weight, WeightType type = WeightType::fp32);
+// The same weight without gradients and with rows without gaps, for kernels.
+Weight stored(const Weight& weight);
+
+// A quantised weight in fp32; others as they are.
+Weight widened(const Weight& weight);
+
+// Rows ids[...] of a dense weight, [..., in]; quantised ones in fp32.
+torch::Tensor look_up(const Weight& weight, const torch::Tensor& ids);
 
 // REQUIRES: the weight is stored().
 WeightView view(const Weight& weight);
