@@ -5,9 +5,12 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/text_table.h"
+#include "crope/base/error.h"
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
 #include "crope/study/model_report.h"
+#include "crope/study/structure_figures.h"
 
 namespace crope::cli {
 namespace {
@@ -15,7 +18,10 @@ namespace {
 struct AnalyzeFlags {
   std::string dir;
   std::string out;
+  std::string text;
+  std::int64_t tokens = analysis::TextOptions{}.tokens;
   int threads = 0;
+  bool structure = false;
   bool layers = false;
   bool json = false;
 };
@@ -43,17 +49,49 @@ void print_table(const analysis::ModelAnalysis& analysis, bool layers) {
     for (const study::ProjectionSummary& row : study::summarize(model))
       print_row("all", row.projection, row.tied, row.energies, row.effective, row.random);
   }
-  if (analysis.best_linear_share) {
-    fmt::print(
-        "complex-linear share of Q, K, V with the best pairing of the residual stream: {:.4f} (random matrices: "
-        "{:.4f})\n",
-        *analysis.best_linear_share, *analysis.random_best_linear_share);
+}
+
+void print_block(const report::Table& table) {
+  fmt::print("{}{}\n", format_table({.columns = table.columns, .rows = table.rows}, TableStyle::aligned),
+             table.caption);
+}
+
+void print_structure(const study::StructureReport& report, bool layers) {
+  for (const study::PlacedStructures& model : report.models) {
+    if (model.place.step) fmt::print("step {}\n", *model.place.step);
+    print_block(study::share_table(model.structures));
+    if (layers) print_block(study::layer_table(model.structures));
   }
+  if (!report.text) return;
+  fmt::print("\n");
+  print_block(study::text_table(*report.text));
+  fmt::print("\n");
+  print_block(study::removal_table(*report.text));
+}
+
+void run_structure(const AnalyzeFlags& flags, Log& log) {
+  const study::StructureReport report =
+      study::study_structure({.dir = flags.dir, .text = flags.text, .on_text = {.tokens = flags.tokens}}, log);
+  if (!flags.out.empty()) study::write_structure(report, flags.out);
+  if (flags.json) {
+    fmt::print("{}\n", study::structure_to_json(report).dump());
+    return;
+  }
+  print_structure(report, flags.layers);
 }
 
 void run(const AnalyzeFlags& flags) {
   Log log(stderr);
   at::set_num_threads(resolve_thread_count(flags.threads));
+  if (!flags.structure && !flags.text.empty()) {
+    throw UsageError("--text needs --structure", "crope analyze DIR --structure --text FILE");
+  }
+  if (flags.tokens < 1) throw UsageError(fmt::format("--tokens {}: expected at least 1", flags.tokens));
+  if (flags.structure) {
+    run_structure(flags, log);
+    if (!flags.json && !flags.out.empty()) fmt::print("wrote {}/index.html\n", flags.out);
+    return;
+  }
   const analysis::ModelAnalysis analysis = analysis::analyze_model(flags.dir, log);
   if (!flags.out.empty()) study::write_analysis(analysis, flags.out);
   if (flags.json) {
@@ -67,7 +105,13 @@ void run(const AnalyzeFlags& flags) {
 void declare_analyze(Flags& flags) {
   const auto values = std::make_shared<AnalyzeFlags>();
   flags.positional("dir", values->dir, "A model or run directory; of a run, all its checkpoints");
-  flags.option("--out", values->out, "Folder for analysis.json, the figures and a page that shows them");
+  flags.option("--structure", values->structure,
+               "Look for the complex structure of the residual stream that all layers share, instead of energies");
+  flags.option(
+      "--text", values->text,
+      "With --structure: a text file to measure queries and keys on, and the loss without their conjugate part");
+  flags.option("--tokens", values->tokens, "Tokens of --text to measure on, at most");
+  flags.option("--out", values->out, "Folder for the numbers as JSON, the figures and a page that shows them");
   flags.option("--layers", values->layers, "Print every layer, not only their sum");
   flags.option("--threads", values->threads, "Threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of a table");
@@ -76,7 +120,8 @@ void declare_analyze(Flags& flags) {
 
 }  // namespace
 
-const Command kAnalyzeCommand = {"analyze", "Energies of the projections on rotations and reflections",
+const Command kAnalyzeCommand = {"analyze",
+                                 "Energies of the projections on rotations and reflections; their complex structure",
                                  "crope analyze out/model --out out/analysis", declare_analyze};
 
 }  // namespace crope::cli

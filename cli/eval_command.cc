@@ -24,7 +24,7 @@ namespace {
 
 struct EvalFlags {
   eval::EvaluationOptions options;
-  std::string model, tasks, data, out, weights;
+  std::string model, tasks, data, out, weights, engine = "auto";
   std::vector<std::string> texts;
   RankFlags ranks{.timeout = 3600};  // ranks meet only at the end
   int threads = 0;
@@ -63,6 +63,7 @@ void run(EvalFlags flags) {
   eval::EvaluationOptions& options = flags.options;
   options.model = flags.model;
   options.weights = weight_type_of(flags.weights);
+  options.engine = Choice<infer::ScoreEngine>::by_name(flags.engine, "--engine");
   options.tasks = eval::parse_task_names(flags.tasks);
   options.data = flags.data;
   options.texts.assign(flags.texts.begin(), flags.texts.end());
@@ -77,6 +78,7 @@ void run(EvalFlags flags) {
   options.out = flags.out.empty() ? default_out(options.model) : std::filesystem::path(flags.out);
   options.program = version_line();
   const InterruptScope interruptible;
+  // Results are gathered from the CPU, wherever the model is.
   const auto group = join_ranks(launch, flags.ranks, "cpu", threads, log);
   const Json results = eval::evaluate(options, log, group);
   if (!group->is_first()) return;
@@ -105,8 +107,11 @@ void declare_eval(Flags& flags) {
   flags.option("--limit", options.limit, "Score only the first N items of each task (0: all)");
   flags.option("--overwrite", options.overwrite, "Let a result on fewer items (--limit) replace one on more");
   flags.option("--log-samples", options.log_samples, "Write each item to samples_<task>.jsonl");
-  flags.option("--add-bos", options.add_bos, "Put <|endoftext|> before each prompt, as training documents have it");
+  flags.option("--add-bos", options.add_bos, "Put the prefix token (bos, else eos) before each prompt");
   flags.option("--weights", values->weights, kWeightsHelp);
+  flags.option("--device", options.device, "auto (cuda if there is one), cpu, cuda or cuda:N");
+  flags.option("--engine", values->engine,
+               "auto, cached (shared beginnings once, CPU only) or torch (the model's forward pass, any device)");
   flags.option("--batch-tokens", options.batch_tokens, "Tokens scored in one pass over the weights");
   flags.option("--batch-sequences", options.batch_sequences, "Texts generated at once");
   flags.option("--threads", values->threads, "Number of threads (0: all processors)");

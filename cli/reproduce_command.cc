@@ -28,6 +28,7 @@ struct ReproduceFlags {
   std::vector<std::string> validate_also;
   std::int64_t seeds = 0;
   std::int64_t jobs = 0;
+  std::string device = "auto";
   int threads = 0;
   bool plan_only = false;
   bool json = false;
@@ -66,6 +67,7 @@ study::ReproduceOptions resolve(const ReproduceFlags& flags) {
   }
   options.corpus.world = options.scale.world;
   options.recipe = load_recipe(options.scale.recipe);
+  options.recipe["device"] = flags.device;
   // Every launched rank has its own share of the machine.
   if (flags.launch.empty() || flags.threads > 0) options.recipe["threads"] = resolve_thread_count(flags.threads);
   return options;
@@ -149,6 +151,7 @@ void declare_reproduce(Flags& flags) {
                "Number of runs side by side, one thread each (0: one at a time with all threads)");
   flags.option("--only", values->only,
                "Make one run only, such as rope_0; if it is finished, make it again and compare the two");
+  flags.option("--device", values->device, "auto (cuda if there is one), cpu, cuda or cuda:N");
   flags.option("--threads", values->threads, "Number of threads without --jobs (0: all processors)");
   flags.option("--launch", values->launch,
                "Start each run as several ranks: \"torchrun --nproc-per-node 8 --no-python\"");

@@ -35,6 +35,7 @@ struct ServeFlags {
   std::vector<std::string> allowed_origins;
   std::string api_key_file;
   std::string name;  // empty: the folder's
+  bool log_requests = false;
   std::int64_t context = 0;
   std::int64_t max_sequences = 24;
   std::int64_t max_waiting = 512;
@@ -164,7 +165,10 @@ std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
 void run(const ServeFlags& flags) {
   Log log(stderr);
   in_range("--drain-seconds", flags.drain_seconds, 0, 1 << 20);
-  const serve::HttpOptions http = http_options(flags);
+  serve::HttpOptions http = http_options(flags);
+  if (flags.log_requests) {
+    http.on_answered = [&log](const serve::AnsweredRequest& request) { log.info(serve::log_line(request)); };
+  }
   const std::unique_ptr<Served> served = load(flags, log);
   const InterruptScope interrupts;
   serve::HttpServer server(served->api, http);
@@ -206,6 +210,8 @@ void declare_serve(Flags& flags) {
                "Prompt tokens read per step; more delay the other streams longer");
   flags.option("--cache-mb", values->cache_mb, "Memory for prompt prefixes that later requests can reuse, in MB");
   flags.option("--request-seconds", values->request_seconds, "Time limit of one answer, in seconds");
+  flags.option("--log-requests", values->log_requests,
+               "Print a line for each answered request: method, path, status, bytes, seconds");
   flags.option("--drain-seconds", values->drain_seconds, "Time to finish answers after SIGTERM, in seconds");
   flags.run([values] { run(*values); });
 }

@@ -21,6 +21,7 @@ class TrainFlags {
  private:
   std::string recipe_;
   std::string variant_ = "rope";
+  std::string rope_scaling_ = "none";
   model::ModelConfig model_;
   train::TrainConfig config_;
   Flags flags_;

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "crope/model/norm_gain.h"
+#include "crope/model/folded_gains.h"
 #include "crope/ops/check.h"
 
 namespace crope::analysis {
@@ -28,9 +28,9 @@ Quarters quarters_of(const Tensor& dense) {
 }
 
 ProjectionEnergies energies_of(std::int64_t layer, char name, const ops::Weight& projection,
-                               const SurroundingGains& gains) {
+                               const model::SurroundingGains& gains) {
   const Tensor dense = ops::dense_matrix(projection).detach();
-  const Tensor folded = fold_gains(dense, gains);
+  const Tensor folded = model::fold_gains(dense, gains);
   return {.layer = layer,
           .projection = name,
           .tied = std::holds_alternative<ops::ComplexWeight>(projection),
@@ -60,57 +60,18 @@ RandomShare random_share(std::int64_t rows, std::int64_t columns) {
   return {.deviation = 1 / (2 * std::sqrt(n + 1))};
 }
 
-Tensor fold_gains(const Tensor& dense, const SurroundingGains& gains) {
-  ops::check_shape(dense.dim() == 2 && dense.size(0) % 2 == 0, "fold_gains", "dense", "[2M, 2N]", dense);
-  Tensor folded = dense.detach().to(at::kDouble);
-  if (gains.head.defined()) {
-    const Tensor& head = gains.head;
-    const bool fits = head.dim() == 1 && head.size(0) > 0 && head.size(0) % 2 == 0 && dense.size(0) % head.size(0) == 0;
-    ops::check_shape(fits, "fold_gains", "gains.head", "[K], K even and a divisor of 2M", head);
-    // Rows are the real parts of all heads, then the imaginary parts of all heads.
-    const Tensor rows = head.detach().view({2, 1, -1}).expand({2, dense.size(0) / head.size(0), -1});
-    folded = folded * rows.reshape({-1, 1});
-  }
-  if (gains.input.defined()) {
-    const Tensor& input = gains.input;
-    ops::check_shape(input.dim() == 1 && input.size(0) == dense.size(1), "fold_gains", "gains.input", "[2N]", input);
-    folded = folded * input.detach();
-  }
-  return folded;
-}
-
 std::vector<ProjectionEnergies> projection_energies(const model::Transformer& model) {
   std::vector<ProjectionEnergies> all;
   for (std::size_t i = 0; i < model.blocks.size(); ++i) {
     const auto layer = static_cast<std::int64_t>(i);
     const model::Attention& attention = model.blocks[i].attention;
-    const std::int64_t K = model.config.qk_width();
-    const Tensor input = model::expand_gain(model.blocks[i].attention_norm, model.config.d_model);
-    all.push_back(energies_of(layer, 'q', attention.qkv[0], {input, model::expand_gain(attention.q_norm, K)}));
-    all.push_back(energies_of(layer, 'k', attention.qkv[1], {input, model::expand_gain(attention.k_norm, K)}));
-    all.push_back(energies_of(layer, 'v', attention.qkv[2], {input, {}}));
+    for (const std::size_t j : {0u, 1u, 2u}) {
+      const char name = "qkv"[j];
+      all.push_back(energies_of(layer, name, attention.qkv[j], model::surrounding_gains(model, layer, name)));
+    }
     all.push_back(energies_of(layer, 'o', attention.o, {}));
   }
   return all;
-}
-
-double best_linear_share(const std::vector<Tensor>& matrices) {
-  // With u and v the two rows of a pair, W is complex-linear where v = u J. The share of that part is
-  // 1/2 + sum(u J v')/|W|^2, linear in J; over orthogonal antisymmetric J the largest value of the sum is the nuclear
-  // norm of the antisymmetric part of sum(u' v).
-  Tensor products;
-  double total = 0;
-  for (const Tensor& matrix : matrices) {
-    ops::check_shape(matrix.dim() == 2 && matrix.size(0) % 2 == 0, "best_linear_share", "matrix", "[2M, D]", matrix);
-    const Tensor w = matrix.to(at::kDouble);
-    const int64_t M = w.size(0) / 2;
-    const Tensor product = w.narrow(0, 0, M).t().mm(w.narrow(0, M, M));
-    products = products.defined() ? products + product : product;
-    total += squared_norm(w);
-  }
-  if (!products.defined() || total == 0) return 0;
-  const double largest = at::linalg_svdvals((products - products.t()) / 2).sum().item<double>();
-  return 0.5 + largest / total;
 }
 
 }  // namespace crope::analysis

@@ -36,16 +36,6 @@ struct RandomShare {
 };
 RandomShare random_share(std::int64_t rows, std::int64_t columns);
 
-// The gains of the norms around a projection, in halves. An undefined gain is absent.
-struct SurroundingGains {
-  torch::Tensor input;  // [2N]: of the norm before it
-  torch::Tensor head;   // [K]: of the norm after it, the same for every head; K divides 2M
-};
-
-// diag(head gains) W diag(input gain) in fp64, for dense[2M, 2N]: up to one positive number per head and token, the map
-// from x / rms(x) to what attention reads (docs/mathematics.md, section 8).
-torch::Tensor fold_gains(const torch::Tensor& dense, const SurroundingGains& gains);
-
 struct ProjectionEnergies {
   std::int64_t layer;
   char projection;  // 'q', 'k', 'v' or 'o'
@@ -61,11 +51,5 @@ struct ProjectionEnergies {
 
 // Every attention projection of a model, layer by layer.
 std::vector<ProjectionEnergies> projection_energies(const model::Transformer& model);
-
-// The largest complex-linear share that any pairing of the input's coordinates could give these matrices [2M, D], all
-// at once: the orthogonal J with J^2 = -1 that replaces (2p, 2p+1) is free, the pairs of the rows are not. In a dense
-// model nothing fixes the pairs of the residual stream, so a share of one half in the given pairs says little by
-// itself.
-double best_linear_share(const std::vector<torch::Tensor>& matrices);
 
 }  // namespace crope::analysis

@@ -21,10 +21,6 @@ struct AnalyzedModel {
 struct ModelAnalysis {
   model::ModelConfig config;
   std::vector<AnalyzedModel> models;  // one, or a run's checkpoints from the first to the last
-  // best_linear_share of Q, K and V of all layers together in the last model, and of random matrices of the same
-  // shapes; only where the model has dense ones.
-  std::optional<double> best_linear_share;
-  std::optional<double> random_best_linear_share;
 
   const AnalyzedModel& last() const { return models.back(); }
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -9,12 +10,14 @@
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/dist/agreement.h"
+#include "crope/dist/rank_device.h"
 #include "crope/eval/dealt_items.h"
 #include "crope/eval/journal.h"
 #include "crope/eval/results.h"
 #include "crope/eval/runner.h"
 #include "crope/eval/stored_results.h"
 #include "crope/eval/task_list.h"
+#include "crope/eval/task_table.h"
 #include "crope/model/language_model.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
@@ -34,6 +37,22 @@ void check_options(const EvaluationOptions& options) {
   check("--limit", options.limit, 0);
   check("--batch-tokens", options.batch_tokens, 1);
   check("--batch-sequences", options.batch_sequences, 1);
+}
+
+// Generation has an engine on the CPU alone, so "auto" is the CPU where a task generates.
+std::string device_name(const EvaluationOptions& options) {
+  const bool generates = std::ranges::any_of(
+      options.tasks, [](const std::string& name) { return require_task(name).kind == TaskKind::generation; });
+  return generates && options.device == "auto" ? "cpu" : options.device;
+}
+
+void refuse_generation_off_cpu(const TaskList& list, torch::Device device) {
+  if (device.is_cpu()) return;
+  for (const Task& task : list.tasks) {
+    if (task.kind != TaskKind::generation) continue;
+    throw UsageError(fmt::format("{}: texts are generated on the CPU alone, the device is {}", task.name, device.str()),
+                     "evaluate this task with --device cpu");
+  }
 }
 
 double unix_time() {
@@ -59,14 +78,23 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
                  .start_time = unix_time(),
                  .program = options.program};
   const fs::path dir = model::resolve_model_dir(options.model);
-  const model::LanguageModel model = model::load_language_model(dir, log, options.weights);
+  const torch::Device device = dist::rank_device(device_name(options), group->launch());
+  const model::LanguageModel model = model::load_language_model(dir, log, options.weights, device);
   const text::Tokenizer& tokenizer = model.require_tokenizer();
   facts.loading_seconds = unix_time() - facts.start_time;
   facts.parameters = model::count_parameters(model.model.config).total();
   facts.max_length = model.window();
-  facts.end_of_text = tokenizer.end_of_text().value_or(-1);
+  facts.device = device.str();
+  const std::optional<std::int32_t> end_token =
+      model.end_tokens.empty() ? std::nullopt : std::optional(model.end_tokens.front());
+  const auto named = [&](std::optional<std::int32_t> id) {
+    return id ? NamedToken{*id, std::string(tokenizer.token_bytes(*id))} : NamedToken{};
+  };
+  facts.begin_token = named(model.prefix_token);
+  facts.end_token = named(end_token);
   const TaskList list = load_tasks(options.tasks, options.data, options.texts,
                                    {.num_fewshot = options.num_fewshot, .limit = options.limit}, log);
+  refuse_generation_off_cpu(list, device);
   const fs::path& out = options.out;
   make_folder(out);
   facts.fingerprint = model_fingerprint(dir);
@@ -83,7 +111,9 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
 
   const RunnerOptions runner{.batch_tokens = options.batch_tokens,
                              .batch_sequences = options.batch_sequences,
-                             .bos = options.add_bos ? Bos::added : Bos::absent,
+                             .engine = options.engine,
+                             .prefix = {model.prefix_token, options.add_bos ? Bos::added : Bos::absent},
+                             .end_token = end_token,
                              .journal = out / kJournalName,
                              .model_name = facts.fingerprint};
   std::vector<std::vector<Response>> responses;

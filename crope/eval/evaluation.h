@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/dist/process_group.h"
+#include "crope/infer/scorer.h"
 #include "crope/ops/kernels.h"
 
 namespace crope::eval {
@@ -28,7 +30,9 @@ struct EvaluationOptions {
   bool overwrite = false;  // results on fewer items may replace those on more
   bool add_bos = false;
   std::optional<ops::WeightType> weights = {};  // without one: as the model records
-  std::string program = {};                     // recorded in results.json
+  std::string device = "auto";  // rank_device.h
+  infer::ScoreEngine engine = infer::ScoreEngine::automatic;
+  std::string program = {};  // recorded in results.json
 };
 
 // Adds the results to results.json and items.jsonl in `out` (stored_results.h), with log_samples also writes

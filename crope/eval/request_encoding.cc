@@ -8,39 +8,39 @@
 
 namespace crope::eval {
 
-std::int32_t prefix_token(const text::Tokenizer& tokenizer) {
-  const auto token = tokenizer.end_of_text();
+std::int32_t Prefix::require() const {
   if (!token) {
-    throw Error("the tokenizer has no special token <|endoftext|>, which stands where there is nothing before a text");
+    throw Error("the model has no token that stands where there is nothing before a text",
+                "set bos_token_id or eos_token_id in its config.json");
   }
   return *token;
 }
 
-std::vector<std::int32_t> encode_prompt(const text::Tokenizer& tokenizer, std::string_view text, Bos bos) {
+std::vector<std::int32_t> encode_prompt(const text::Tokenizer& tokenizer, std::string_view text, const Prefix& prefix) {
   std::vector<std::int32_t> ids = tokenizer.encode_with_special(text);
-  if (bos == Bos::added) {
-    const std::int32_t prefix = prefix_token(tokenizer);
-    if (ids.empty() || ids.front() != prefix) ids.insert(ids.begin(), prefix);
+  if (prefix.bos == Bos::added) {
+    const std::int32_t token = prefix.require();
+    if (ids.empty() || ids.front() != token) ids.insert(ids.begin(), token);
   }
   return ids;
 }
 
 infer::ScoreRequest encode_pair(const text::Tokenizer& tokenizer, std::string_view context,
-                                std::string_view continuation, Bos bos) {
+                                std::string_view continuation, const Prefix& prefix) {
   const std::string whole = std::string(context) + std::string(continuation);
   const std::string_view kept = strip_right(context);
   infer::ScoreRequest pair;
   if (kept.empty()) {
     pair.continuation = tokenizer.encode_with_special(whole);
-    const std::int32_t prefix = prefix_token(tokenizer);
-    if (!pair.continuation.empty() && pair.continuation.front() == prefix) {
+    const std::int32_t token = prefix.require();
+    if (!pair.continuation.empty() && pair.continuation.front() == token) {
       pair.continuation.erase(pair.continuation.begin());
     }
-    pair.context = {prefix};
+    pair.context = {token};
     return pair;
   }
-  pair.context = encode_prompt(tokenizer, kept, bos);
-  const std::vector<std::int32_t> ids = encode_prompt(tokenizer, whole, bos);
+  pair.context = encode_prompt(tokenizer, kept, prefix);
+  const std::vector<std::int32_t> ids = encode_prompt(tokenizer, whole, prefix);
   const std::size_t split = std::min(pair.context.size(), ids.size());
   pair.continuation.assign(ids.begin() + static_cast<std::ptrdiff_t>(split), ids.end());
   return pair;

@@ -95,7 +95,7 @@ void add_facts(Json& document, const RunFacts& facts) {
                         {"model_num_parameters", facts.parameters},
                         {"model_dtype", "torch.float32"},
                         {"batch_tokens", facts.batch_tokens},
-                        {"device", "cpu"},
+                        {"device", facts.device},
                         {"limit", facts.limit > 0 ? Json(facts.limit) : Json(nullptr)},
                         {"add_bos_token", facts.add_bos},
                         {"random_seed", 0},
@@ -105,10 +105,10 @@ void add_facts(Json& document, const RunFacts& facts) {
   document["git_hash"] = nullptr;
   document["date"] = facts.start_time;
   document["program"] = facts.program;
-  const Json end_token = {"<|endoftext|>", std::to_string(facts.end_of_text)};
-  document["tokenizer_eos_token"] = end_token;
-  document["tokenizer_bos_token"] = end_token;
-  document["eot_token_id"] = facts.end_of_text;
+  const auto named = [](const NamedToken& token) { return Json{token.text, std::to_string(token.id)}; };
+  document["tokenizer_eos_token"] = named(facts.end_token);
+  document["tokenizer_bos_token"] = named(facts.begin_token);
+  document["eot_token_id"] = facts.end_token.id;
   document["max_length"] = facts.max_length;
   document["model_source"] = "crope";
   document["model_name"] = facts.model;

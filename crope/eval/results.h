@@ -23,6 +23,12 @@ struct TaskOutcome {
 // REQUIRES: one response for each item, and at least one item.
 TaskOutcome make_outcome(const Task& task, std::vector<Response> responses);
 
+// A special token of the model, or none.
+struct NamedToken {
+  std::int64_t id = -1;
+  std::string text = {};
+};
+
 // Settings and circumstances that results.json records beside the results.
 struct RunFacts {
   std::string model;  // the directory, as given
@@ -30,8 +36,9 @@ struct RunFacts {
   std::int64_t max_length = 0;
   std::int64_t batch_tokens = 0;
   std::int64_t limit = 0;  // 0: none
-  std::int64_t end_of_text = 0;
+  NamedToken begin_token, end_token;
   bool add_bos = false;
+  std::string device = "cpu";
   double start_time = 0;       // seconds since 1970
   double loading_seconds = 0;  // of the model
   double seconds = 0;          // of everything

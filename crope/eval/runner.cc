@@ -103,7 +103,7 @@ class Runner {
       Part part{.task = t, .item = i};
       bool fits = true;
       for (const TextPair& pair : text_pairs(tasks_[t].kind, item)) {
-        part.requests.push_back(encode_pair(tokenizer_, pair.context, pair.continuation, options_.bos));
+        part.requests.push_back(encode_pair(tokenizer_, pair.context, pair.continuation, options_.prefix));
         check(part.requests.back(), item_name(t, i));
         fits = fits && part.requests.back().context.size() + part.requests.back().continuation.size() <= window + 1;
       }
@@ -117,7 +117,7 @@ class Runner {
     for (std::size_t i = 0; i < tasks_[t].items.size(); ++i) {
       const std::vector<std::int32_t> ids = tokenizer_.encode_with_special(tasks_[t].items[i].context);
       std::vector<infer::ScoreRequest> windows =
-          rolling_windows(ids, prefix_token(tokenizer_), model_.config.max_seq_len);
+          rolling_windows(ids, options_.prefix.require(), model_.config.max_seq_len);
       const std::size_t parts = divide_up(windows.size(), kWindowsPerPart);
       texts_[{t, i}] = {.sums = std::vector<double>(parts), .missing = parts};
       for (std::size_t p = 0; p < parts; ++p) {
@@ -177,7 +177,7 @@ class Runner {
         owners.emplace_back(p, i);
       }
     }
-    infer::score_requests(model_, requests, {.batch_tokens = options_.batch_tokens},
+    infer::score_requests(model_, requests, {.batch_tokens = options_.batch_tokens, .engine = options_.engine},
                           [&](std::size_t index, const infer::Score& score) {
                             throw_if_interrupted();
                             Part& part = wave_[owners[index].first];
@@ -257,14 +257,14 @@ class Runner {
 
   infer::GenerationRequest make_generation(const Task& task, const Item& item, std::int64_t new_tokens) const {
     infer::GenerationRequest request;
-    request.prompt = encode_prompt(tokenizer_, item.context, options_.bos);
+    request.prompt = encode_prompt(tokenizer_, item.context, options_.prefix);
     const auto room = static_cast<std::size_t>(model_.config.max_seq_len - new_tokens);
     if (request.prompt.size() > room) {
       request.prompt.erase(request.prompt.begin(), request.prompt.end() - static_cast<std::ptrdiff_t>(room));
     }
     request.max_tokens = new_tokens;
     request.stop = task.stop;
-    if (const auto end = tokenizer_.end_of_text()) {
+    if (const auto end = options_.end_token) {
       request.end_tokens = {*end};
       request.stop.emplace_back(tokenizer_.token_bytes(*end));
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +20,11 @@ namespace crope::eval {
 struct RunnerOptions {
   std::int64_t batch_tokens = 4096;   // scored in one pass over the weights
   std::int64_t batch_sequences = 16;  // generated at once
-  Bos bos = Bos::absent;
-  std::filesystem::path journal;  // what a killed run of the same items leaves and the next one takes up
-  std::string model_name;         // what the model is to the journal: model_fingerprint()
+  infer::ScoreEngine engine = infer::ScoreEngine::automatic;
+  Prefix prefix = {};
+  std::optional<std::int32_t> end_token = {};  // of the model: it ends a generation
+  std::filesystem::path journal;               // what a killed run of the same items leaves and the next one takes up
+  std::string model_name;                      // what the model is to the journal: model_fingerprint()
 };
 
 // The tokens that a generation may have: what the task asks for, or half the window where that leaves no room for a

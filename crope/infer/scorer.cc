@@ -10,8 +10,10 @@
 
 #include "crope/base/error.h"
 #include "crope/base/parallel.h"
+#include "crope/infer/batch_scorer.h"
 #include "crope/infer/decoder.h"
 #include "crope/infer/prefix_tree.h"
+#include "crope/model/quantise.h"
 #include "crope/ops/row_maximum.h"
 
 namespace crope::infer {
@@ -90,7 +92,6 @@ class Scorer {
       : model_(model), options_(options), on_score_(on_score), scores_(requests.size(), Score{0, true}) {
     decoders_.emplace_back(model);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      check_request(i, requests[i], model.config);
       inputs_.push_back(input_of(requests[i], model.config.max_seq_len));
     }
     const std::vector<std::span<const std::int32_t>> views(inputs_.begin(), inputs_.end());
@@ -286,6 +287,19 @@ void score_requests(const model::Transformer& model, std::span<const ScoreReques
   if (options.batch_tokens < 1) {
     throw UsageError(fmt::format("batch tokens: expected a number from 1, got {}", options.batch_tokens));
   }
+  for (std::size_t i = 0; i < requests.size(); ++i) check_request(i, requests[i], model.config);
+  const bool is_on_cpu = model::device_of(model).is_cpu();
+  const bool is_cached =
+      options.engine == ScoreEngine::cached || (options.engine == ScoreEngine::automatic && is_on_cpu);
+  if (!is_cached) {
+    if (ops::is_quantised(model::weight_type(model))) {
+      throw UsageError("the engine 'torch' reads weights in fp32 or bf16 alone",
+                       "use --engine cached, or --weights fp32");
+    }
+    score_in_batches(model, requests, options, on_score);
+    return;
+  }
+  if (!is_on_cpu) throw UsageError("the engine 'cached' works on the CPU alone", "use --engine torch or --device cpu");
   Scorer(model, requests, options, on_score).run();
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "crope/base/choice.h"
 #include "crope/model/transformer.h"
 
 namespace crope::infer {
@@ -20,8 +21,15 @@ struct Score {
   bool is_greedy;         // whether each of its tokens is the most likely one at its place
 };
 
+enum class ScoreEngine {
+  automatic,  // cached on the CPU, torch on other devices
+  cached,     // our kernels, shared beginnings computed once; CPU only
+  torch,      // the forward pass of training, on the model's device
+};
+
 struct ScorerOptions {
   std::int64_t batch_tokens = 4096;  // computed in one pass over the weights
+  ScoreEngine engine = ScoreEngine::automatic;
 };
 
 // Of (context + continuation) the last max_seq_len + 1 tokens, without the very last, are the input, from position 0
@@ -33,3 +41,10 @@ void score_requests(const model::Transformer& model, std::span<const ScoreReques
                     const ScorerOptions& options, const std::function<void(std::size_t, const Score&)>& on_score);
 
 }  // namespace crope::infer
+
+template <>
+struct crope::ChoiceNames<crope::infer::ScoreEngine> {
+  using Kind = infer::ScoreEngine;
+  static constexpr auto kNames =
+      choice_names<Kind>({{Kind::automatic, "auto"}, {Kind::cached, "cached"}, {Kind::torch, "torch"}});
+};

@@ -28,13 +28,14 @@ std::vector<std::int32_t> configured_tokens(const ModelConfig& config, const cha
 }
 
 // A type that is asked for is made from the widened weights, unless they are of it already.
-Transformer load_weights(const fs::path& source, Log& log, std::optional<ops::WeightType> type) {
+Transformer load_weights(const fs::path& source, Log& log, std::optional<ops::WeightType> type, torch::Device device) {
   const ops::WeightType recorded = load_weight_type(source);
   const ops::WeightType wanted = type.value_or(recorded);
-  if (ops::is_quantised(wanted)) {
+  if (ops::is_quantised(wanted) && device.is_cpu()) {
     return load_quantised_model(source, log, wanted == recorded ? std::nullopt : std::optional(wanted));
   }
-  return load_model(source, log, wanted == ops::WeightType::bf16 ? torch::kBFloat16 : torch::kFloat32);
+  const auto narrow = wanted == ops::WeightType::bf16 ? torch::kBFloat16 : torch::kFloat32;
+  return load_model(source, log, torch::TensorOptions(device).dtype(narrow));
 }
 
 }  // namespace
@@ -53,7 +54,8 @@ std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::stri
   return require_tokenizer().encode(text);
 }
 
-LanguageModel load_language_model(const fs::path& dir, Log& log, std::optional<ops::WeightType> type) {
+LanguageModel load_language_model(const fs::path& dir, Log& log, std::optional<ops::WeightType> type,
+                                  torch::Device device) {
   const fs::path source = resolve_model_dir(dir);
   const ModelConfig config = load_config(source);
   LanguageModel result;
@@ -74,7 +76,12 @@ LanguageModel load_language_model(const fs::path& dir, Log& log, std::optional<o
   if (result.end_tokens.empty() && end_of_text) result.end_tokens = {*end_of_text};
   const std::vector<std::int32_t> begin_tokens = configured_tokens(config, "bos_token_id");
   result.begin_token = begin_tokens.empty() ? end_of_text : begin_tokens.front();
-  result.model = load_weights(source, log, type);
+  if (!begin_tokens.empty()) {
+    result.prefix_token = begin_tokens.front();
+  } else if (!result.end_tokens.empty()) {
+    result.prefix_token = result.end_tokens.front();
+  }
+  result.model = load_weights(source, log, type, device);
   return result;
 }
 

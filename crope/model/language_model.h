@@ -25,8 +25,11 @@ struct LanguageModel {
   std::optional<text::Tokenizer> tokenizer;
   std::vector<std::int32_t> end_tokens;     // each of them ends a text; the first is the one that is named
   std::optional<std::int32_t> begin_token;  // stands before a text
-  std::string chat_template = {};           // the text of kChatTemplateFile; "" if there is none
-  std::filesystem::path dir;                // as the caller named it: a model or a run directory
+  // Stands where a text has nothing before it and something must be read: config.json's bos_token_id, else its
+  // eos_token_id, else <|endoftext|>.
+  std::optional<std::int32_t> prefix_token = {};
+  std::string chat_template = {};  // the text of kChatTemplateFile; "" if there is none
+  std::filesystem::path dir;       // as the caller named it: a model or a run directory
 
   // Null if there is no tokenizer.
   const text::Tokenizer* tokenizer_or_null() const { return tokenizer ? &*tokenizer : nullptr; }
@@ -41,11 +44,12 @@ struct LanguageModel {
   std::int64_t window() const { return model.config.max_seq_len; }
 };
 
-// Loads a model directory, or the newest checkpoint of a run directory, to be used with weights of `type`; without one,
-// in the type that it records, which is fp32 unless it was quantised. config.json names the begin and end tokens
-// (bos_token_id, eos_token_id); without them <|endoftext|> is both.
+// Loads a model directory, or the newest checkpoint of a run directory, to be used with weights of `type` on `device`;
+// without a type in the one that it records, which is fp32 unless it was quantised. Off the CPU quantised weights are
+// widened. config.json names the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both.
 // Throws Error if a file is damaged, or if the tokenizer has more tokens than the model.
-LanguageModel load_language_model(const std::filesystem::path& dir, Log& log, std::optional<ops::WeightType> type = {});
+LanguageModel load_language_model(const std::filesystem::path& dir, Log& log, std::optional<ops::WeightType> type = {},
+                                  torch::Device device = torch::kCPU);
 
 // Copies a model directory's tokenizer and chat template, where it has them, to the folder `to`.
 void copy_text_files(const std::filesystem::path& model_dir, const std::filesystem::path& to);

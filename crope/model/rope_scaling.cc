@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include "crope/base/error.h"
 
@@ -99,6 +101,39 @@ RopeScaling rope_scaling_from_json(const Json& json, const std::string& origin) 
   } catch (const Error& e) {
     throw Error(fmt::format("{}: {}", origin, e.what()), e.hint());
   }
+  return scaling;
+}
+
+RopeScaling rope_scaling_from_text(const std::string& text, const std::string& flag) {
+  if (text == "none") return {};
+  const auto refuse = [&](const std::string& found) {
+    throw UsageError(
+        fmt::format("{} {}: {}", flag, text, found),
+        "none, or linear, ntk, yarn or llama3 with a factor and, if wanted, the original length: yarn:4:512");
+  };
+  const auto number = [&](std::string_view part, auto& value) {
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size()) refuse(fmt::format("'{}' is not a number", part));
+  };
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) refuse("expected a factor behind the type");
+  const std::string name = text.substr(0, colon);
+  RopeScaling scaling;
+  if (name == "ntk" || name == "dynamic") {
+    scaling.type = RopeStretch::dynamic;
+  } else if (name == "linear" || name == "yarn" || name == "llama3") {
+    scaling.type = Choice<RopeStretch>::by_name(name, flag);
+  } else {
+    refuse(fmt::format("unknown type '{}'", name));
+  }
+  const std::string_view rest = std::string_view(text).substr(colon + 1);
+  const std::size_t second = rest.find(':');
+  number(rest.substr(0, second), scaling.factor);
+  if (second != std::string_view::npos) {
+    number(rest.substr(second + 1), scaling.original_length);
+    if (scaling.original_length < 1) refuse("the original length is not positive");
+  }
+  check_rope_scaling(scaling);
   return scaling;
 }
 

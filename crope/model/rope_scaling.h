@@ -18,6 +18,10 @@ ops::RopeScaling rope_scaling_from_json(const Json& json, const std::string& ori
 // Fields that have their defaults are omitted, unless Hugging Face requires them.
 Json rope_scaling_to_json(const ops::RopeScaling& scaling);
 
+// A flag's value: "none", or a type, a factor and, optionally, the original length: "linear:2", "ntk:4", "yarn:4:512",
+// "llama3:8:8192". The type has its usual parameters; "ntk" is "dynamic". Throws UsageError, beginning with `flag`.
+ops::RopeScaling rope_scaling_from_text(const std::string& text, const std::string& flag);
+
 // Throws UsageError unless factors are positive and finite, and the ends of a ramp in order.
 void check_rope_scaling(const ops::RopeScaling& scaling);
 

@@ -227,23 +227,37 @@ Tensor token_losses(const Transformer& model, const Tensor& ids) {
   return ops::linear_token_losses(h, model.output, ids.narrow(0, 1, T));
 }
 
-LayerInput layer_input(const Transformer& model, const Tensor& ids, int64_t layer) {
+namespace {
+
+// Layers 0 to `last`; only what `visit` is called with is normalised.
+void walk_layer_inputs(const Transformer& model, const Tensor& ids, int64_t first_visited, int64_t last,
+                       const std::function<void(int64_t, LayerInput)>& visit) {
   const at::NoGradGuard no_grad;
   const ModelConfig& config = model.config;
   check_length(config, ids.size(1));
   const auto type = at::promote_types(model.norm.scalar_type(), at::kFloat);
-  const auto widened = [&](int64_t index) {
-    Block block = model.blocks.at(static_cast<std::size_t>(index));
-    for (ops::Weight* weight : weights_of(block)) *weight = ops::widened(*weight);
-    for (Tensor* parameter : parameters_of(block)) *parameter = parameter->to(type);
-    return block;
-  };
   Stream h{ops::look_up(embedding_weight(model), ids).to(type), {}};
   const ops::RopeTable table = rope_table(config, ids.size(1), h.x.options());
-  for (int64_t i = 0; i < layer; ++i) h = forward(widened(i), h, table, config.norm_eps);
-  Block block = widened(layer);
-  Tensor x = add_and_norm(h, block.attention_norm, config.norm_eps).norm;
-  return {std::move(block), std::move(x), table};
+  for (int64_t i = 0; i <= last; ++i) {
+    Block block = model.blocks.at(static_cast<std::size_t>(i));
+    for (ops::Weight* weight : weights_of(block)) *weight = ops::widened(*weight);
+    for (Tensor* parameter : parameters_of(block)) *parameter = parameter->to(type);
+    if (i >= first_visited) visit(i, {block, add_and_norm(h, block.attention_norm, config.norm_eps).norm, table});
+    if (i < last) h = forward(block, h, table, config.norm_eps);
+  }
+}
+
+}  // namespace
+
+LayerInput layer_input(const Transformer& model, const Tensor& ids, int64_t layer) {
+  LayerInput result;
+  walk_layer_inputs(model, ids, layer, layer, [&](int64_t, LayerInput input) { result = std::move(input); });
+  return result;
+}
+
+void visit_layer_inputs(const Transformer& model, const Tensor& ids,
+                        const std::function<void(int64_t, const LayerInput&)>& visit) {
+  walk_layer_inputs(model, ids, 0, model.config.num_layers - 1, visit);
 }
 
 }  // namespace crope::model

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -85,5 +86,9 @@ struct LayerInput {
 // Of block `layer`, from ids[B, T], without gradients. Throws Error if T is 0 or more than max_seq_len.
 // REQUIRES: 0 <= ids < V, 0 <= layer < num_layers.
 LayerInput layer_input(const Transformer& model, const torch::Tensor& ids, std::int64_t layer);
+
+// The same of every layer, from the first to the last, in one forward pass.
+void visit_layer_inputs(const Transformer& model, const torch::Tensor& ids,
+                        const std::function<void(std::int64_t layer, const LayerInput&)>& visit);
 
 }  // namespace crope::model

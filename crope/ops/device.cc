@@ -43,6 +43,10 @@ const Kernels& inference_kernels(torch::Device device, torch::ScalarType type) {
   return kNoKernels;
 }
 
+bool prefers_few_launches(const Tensor& x) {
+  return !x.device().is_cpu() || !cpu::fused_kernels_enabled();
+}
+
 std::optional<std::string> cpu_instruction_set() {
   return cpu::fused_kernels_enabled() ? std::optional(cpu::instruction_set()) : std::nullopt;
 }

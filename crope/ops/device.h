@@ -21,6 +21,11 @@ const Kernels& kernels_for(std::initializer_list<torch::Tensor> tensors);
 // The kernels that inference runs on, which CROPE_FUSED does not switch off. `type` is that of the activations.
 const Kernels& inference_kernels(torch::Device device, torch::ScalarType type);
 
+// Whether work on x is planned for a device that takes its orders one by one: few and large operations of ATen, no
+// number read back on the way. So off the CPU; on the CPU with CROPE_FUSED=0, where tests hold the plan against the
+// other.
+bool prefers_few_launches(const torch::Tensor& x);
+
 // The instruction set of the CPU's kernels ("avx2", "avx512", "neon", …, "portable"), or nothing where CROPE_FUSED=0
 // switches them off. Throws UsageError if the environment names a set that this machine does not have.
 std::optional<std::string> cpu_instruction_set();

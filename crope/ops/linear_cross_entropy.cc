@@ -106,7 +106,7 @@ ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const
 // The gradients were made in the forward pass, for a gradient of one: what backward() of the loss itself starts from.
 TensorList cross_entropy_backward(const BackwardCall& call) {
   const Tensor& g = call.grads[0];
-  if (g.is_cpu() && g.item<double>() == 1) return {call.saved[0], call.saved[1]};
+  if (!prefers_few_launches(g) && g.item<double>() == 1) return {call.saved[0], call.saved[1]};
   return {call.saved[0] * g.to(call.saved[0].scalar_type()), call.saved[1] * g.to(call.saved[1].scalar_type())};
 }
 

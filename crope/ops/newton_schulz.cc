@@ -62,6 +62,43 @@ ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions
   return {at::real(z).contiguous(), at::imag(z).contiguous()};
 }
 
+namespace {
+
+Tensor iterate_batch(const Tensor& x, double norm_factor, const NewtonSchulzOptions& options) {
+  const auto [c0, c1, c2] = options.coefficients;
+  const bool tall = x.size(1) > x.size(2);
+  Tensor y = tall ? x.mH() : x;
+  y = y / (at::linalg_vector_norm(y, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true) * norm_factor).clamp_min(options.eps);
+  for (int step = 0; step < options.steps; ++step) {
+    const Tensor s = y.bmm(y.mH());
+    y = at::baddbmm(y, at::baddbmm(s, s, s, c1, c2), y, c0);
+  }
+  return tall ? y.mH() : y;
+}
+
+}  // namespace
+
+Tensor newton_schulz_batch(const Tensor& x, const NewtonSchulzOptions& options) {
+  check_shape(x.dim() == 3, "newton_schulz_batch", "x", "[n, R, C]", x);
+  const at::NoGradGuard no_grad;
+  return iterate_batch(x, 1, options);
+}
+
+ComplexWeight newton_schulz_batch(const ComplexWeight& pairs, const NewtonSchulzOptions& options) {
+  check_shape(pairs.a.dim() == 3, "newton_schulz_batch", "a", "[n, M, N]", pairs.a);
+  check_shape(pairs.b.sizes() == pairs.a.sizes(), "newton_schulz_batch", "b", "the shape of a", pairs.b);
+  const at::NoGradGuard no_grad;
+  if (!at::isReducedFloatingType(pairs.a.scalar_type())) {
+    const Tensor z = iterate_batch(at::complex(pairs.a, pairs.b), std::numbers::sqrt2, options);
+    return {at::real(z), at::imag(z)};
+  }
+  const Tensor wide = at::cat({at::cat({pairs.a, pairs.b}, 2), at::cat({-pairs.b, pairs.a}, 2)}, 1);
+  const Tensor done = iterate_batch(wide, 1, options);
+  const int64_t M = pairs.a.size(1);
+  const Halves top = halves_of(done.narrow(1, 0, M)), bottom = halves_of(done.narrow(1, M, M));
+  return {(top.re + bottom.im) / 2, (top.im - bottom.re) / 2};
+}
+
 double newton_schulz_flops(int64_t R, int64_t C, MatrixKind kind, const NewtonSchulzOptions& options) {
   const auto r = static_cast<double>(std::min(R, C)), c = static_cast<double>(std::max(R, C));
   const double square = 2 * r * r * r, wide = 2 * r * r * c;  // [r, r] [r, r] and [r, r] [r, c]

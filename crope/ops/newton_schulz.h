@@ -26,6 +26,13 @@ torch::Tensor newton_schulz(const torch::Tensor& x, const NewtonSchulzOptions& o
 // gives, at a third of the multiplications and without the expanded matrix.
 ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options = {});
 
+// The same of n matrices at once, x[n, R, C], by batched products of ATen: few launches on a device that takes them one
+// by one. Each result is that of newton_schulz up to rounding.
+torch::Tensor newton_schulz_batch(const torch::Tensor& x, const NewtonSchulzOptions& options = {});
+
+// Of n pairs, a[n, M, N] and b[n, M, N].
+ComplexWeight newton_schulz_batch(const ComplexWeight& pairs, const NewtonSchulzOptions& options = {});
+
 // Operations of the products that it needs on one matrix [R, C], or on a pair of them: of a symmetric product, half.
 enum class MatrixKind { real, pair };
 double newton_schulz_flops(int64_t R, int64_t C, MatrixKind kind, const NewtonSchulzOptions& options);

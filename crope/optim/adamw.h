@@ -34,6 +34,8 @@ class Adamw {
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:
+  void step_together(double lr);
+
   std::vector<AdamwTensor> tensors_;
   std::vector<torch::Tensor> first_;
   std::vector<torch::Tensor> second_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "crope/base/error.h"
 #include "crope/base/parallel.h"
@@ -56,6 +58,21 @@ std::vector<Tensor> orthogonalise(const MuonMatrix& matrix, const std::vector<Te
     rows.push_back(at::cat(columns, 1));
   }
   return {at::cat(rows, 0)};
+}
+
+// The same of n matrices like `matrix` at once: parts[n, R, C].
+std::vector<Tensor> orthogonalise_batch(const MuonMatrix& matrix, const std::vector<Tensor>& parts,
+                                        const MuonOptions& options) {
+  if (matrix.is_pair()) {
+    const auto [a, b] = ops::newton_schulz_batch({parts[0], parts[1]}, options.newton_schulz);
+    return {a, b};
+  }
+  if (!matrix.in_quarters) return {ops::newton_schulz_batch(parts[0], options.newton_schulz)};
+  // The quarters as four times as many matrices.
+  const int64_t n = parts[0].size(0), R = parts[0].size(1) / 2, C = parts[0].size(2) / 2;
+  const Tensor quarters = parts[0].view({n, 2, R, 2, C}).permute({0, 1, 3, 2, 4}).reshape({4 * n, R, C});
+  const Tensor done = ops::newton_schulz_batch(quarters, options.newton_schulz);
+  return {done.reshape({n, 2, 2, R, C}).permute({0, 1, 3, 2, 4}).reshape({n, 2 * R, 2 * C})};
 }
 
 }  // namespace
@@ -112,11 +129,60 @@ void Muon::step(double lr, std::size_t first, std::size_t end) {
   const auto threads = static_cast<std::size_t>(thread_count());
   if (threads == 1 || whole.size() < 2 * threads)
     shared.insert(shared.end(), whole.begin(), whole.end()), whole.clear();
+  if (!shared.empty() && ops::prefers_few_launches(matrices_[shared.front()].parts[0])) {
+    update_together(shared, lr);
+    return;
+  }
   for (const std::size_t i : shared) update(i, lr);
   const auto cost = [&](std::size_t i) { return update_cost(matrices_[i]); };
   std::ranges::stable_sort(whole, std::greater(), cost);
   parallel_items(static_cast<int64_t>(whole.size()),
                  [&](int64_t i, int64_t) { update(whole[static_cast<std::size_t>(i)], lr); });
+}
+
+// In as few operations as there are kinds of shapes: momentum of all parts at once, then the orthogonal factors and the
+// new values of all matrices of one shape.
+void Muon::update_together(const std::vector<std::size_t>& places, double lr) {
+  const at::NoGradGuard no_grad;
+  using Kind = std::tuple<int64_t, int64_t, bool, bool>;
+  std::map<Kind, std::vector<std::size_t>> kinds;
+  std::vector<Tensor> buffers, grads;
+  for (const std::size_t i : places) {
+    const MuonMatrix& matrix = matrices_[i];
+    kinds[{matrix.parts[0].size(0), matrix.parts[0].size(1), matrix.is_pair(), matrix.in_quarters}].push_back(i);
+    for (std::size_t part = 0; part < matrix.parts.size(); ++part) {
+      buffers.push_back(momentum_[i][part]);
+      grads.push_back(matrix.parts[part].grad());
+    }
+  }
+  at::_foreach_lerp_(buffers, grads, 1 - options_.momentum);
+  const std::vector<Tensor> updates =
+      options_.nesterov ? at::_foreach_lerp(grads, buffers, options_.momentum) : buffers;
+  std::map<std::size_t, std::size_t> first_update;  // of a matrix, in `updates`
+  std::size_t next = 0;
+  for (const std::size_t i : places) {
+    first_update[i] = next;
+    next += matrices_[i].parts.size();
+  }
+  const double keep = 1 - lr * options_.weight_decay;  // by the unadjusted rate
+  for (const auto& [kind, members] : kinds) {
+    const MuonMatrix& any = matrices_[members.front()];
+    std::vector<Tensor> values, directions;
+    std::vector<Tensor> stacked;
+    for (std::size_t part = 0; part < any.parts.size(); ++part) {
+      std::vector<Tensor> group;
+      for (const std::size_t i : members) {
+        group.push_back(updates[first_update[i] + part]);
+        values.push_back(matrices_[i].parts[part]);
+      }
+      stacked.push_back(at::stack(group).to(options_.iteration_type));
+    }
+    for (const Tensor& batch : orthogonalise_batch(any, stacked, options_)) {
+      for (const Tensor& direction : batch.to(values.front().scalar_type()).unbind(0)) directions.push_back(direction);
+    }
+    at::_foreach_mul_(values, keep);
+    at::_foreach_add_(values, directions, -lr * lr_factor(any, options_.lr_adjustment));
+  }
 }
 
 void Muon::update(std::size_t i, double lr) {

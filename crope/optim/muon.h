@@ -69,6 +69,7 @@ class Muon {
 
  private:
   void update(std::size_t i, double lr);
+  void update_together(const std::vector<std::size_t>& places, double lr);
 
   std::vector<MuonMatrix> matrices_;
   std::vector<std::vector<torch::Tensor>> momentum_;

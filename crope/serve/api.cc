@@ -198,10 +198,13 @@ HttpResponse Api::detokenize(const HttpRequest& request) {
 
 HttpResponse Api::model_info(const HttpRequest&) {
   Json card =
-      model_card(model_.model.config, {.name = options_.name,
-                                       .precision = std::string(Choice(model::weight_type(model_.model)).name()),
-                                       .has_tokenizer = tokenizer() != nullptr,
-                                       .is_run = run_.is_run()});
+      model_card(model_.model.config,
+                 {.name = options_.name,
+                  .precision = std::string(Choice(model::weight_type(model_.model)).name()),
+                  .has_tokenizer = tokenizer() != nullptr,
+                  .chat = tokenizer() != nullptr && options_.chat ? std::string(Choice(options_.chat->family()).name())
+                                                                  : std::string(),
+                  .is_run = run_.is_run()});
   const CompletionRequest defaults;
   card["sampling"] = {{"temperature", defaults.sampling.temperature},
                       {"top_k", defaults.sampling.top_k},

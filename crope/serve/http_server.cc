@@ -45,7 +45,7 @@ struct HttpServer::State : SessionHost {
 };
 
 HttpServer::State::State(Api& served, const HttpOptions& wanted)
-    : SessionHost(served, wanted.limits, wanted.access), host(wanted.host), port(wanted.port), acceptor(io), ticks(io) {
+    : SessionHost(served, wanted), host(wanted.host), port(wanted.port), acceptor(io), ticks(io) {
   listen();
   port = acceptor.local_endpoint().port();
   const bool is_loopback = acceptor.local_endpoint().address().is_loopback();

@@ -6,11 +6,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "crope/serve/api.h"
 #include "crope/serve/http_codec.h"
+#include "crope/serve/request_log.h"
 
 namespace crope::serve {
 
@@ -31,6 +33,8 @@ struct HttpOptions {
   HttpLimits limits = {};
   // Checked where the address is a loopback address, or any name is listed; `host` is always accepted.
   AccessRules access = {};
+  // Called on the thread of the connections after each answer; must not wait. Empty: nobody is told.
+  std::function<void(const AnsweredRequest&)> on_answered = {};
 };
 
 // Listens from its construction on, in threads of its own.

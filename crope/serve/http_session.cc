@@ -78,14 +78,17 @@ void Session::parse() {
 
 void Session::dispatch() {
   phase_ = Phase::answering;
+  answer_start_ = Clock::now();
   deadline_ = answer_end_ = Clock::time_point::max();
   ++host_.answering;
   if (reader_->is_preflight()) {
+    record_ = {.method = "OPTIONS", .path = "*"};
     return send_whole({.status = 204,
                        .headers = {{"Access-Control-Allow-Methods", "GET, POST"},
                                    {"Access-Control-Allow-Headers", "Authorization, Content-Type"}}});
   }
   HttpRequest request = reader_->release();
+  record_ = {.method = request.method, .path = request.path};
   reader_.reset();
   request.wake = [postbox = host_.postbox, weak = weak_from_this()] {
     const std::lock_guard lock(postbox->mutex);
@@ -111,6 +114,7 @@ void Session::respond(HttpResponse response) {
   if (!response.next) return send_whole(response);
   deadline_ = response.deadline;
   is_stream_ = response.is_stream;
+  record_.status = response.status;
   late_ = std::make_shared<Late>(std::move(response.next));
   if (is_stream_) {
     answer_end_ = deadline_ == Clock::time_point::max() ? deadline_ : deadline_ + limits_.answer_time;
@@ -157,6 +161,7 @@ void Session::take_part(HttpResponse part, bool is_last) {
 }
 
 void Session::send_whole(const HttpResponse& response) {
+  record_.status = response.status;
   answer_end_ = Clock::now() + limits_.answer_time;
   is_complete_ = true;
   form_.keeps_connection = form_.keeps_connection && !host_.drains;
@@ -165,6 +170,7 @@ void Session::send_whole(const HttpResponse& response) {
 
 void Session::refuse(const Refusal& refusal) {
   ++host_.answering;
+  answer_start_ = Clock::now();
   phase_ = Phase::answering;
   form_.keeps_connection = false;
   HttpResponse response{.status = refusal.status,
@@ -194,13 +200,23 @@ void Session::write_more() {
   socket_.async_write_some(asio::buffer(out_) + written_, guard([this](error_code error, std::size_t count) {
                              if (error) return close();
                              written_ += count;
+                             record_.bytes += count;
                              stall_end_ = Clock::now() + limits_.stall_time;
                              write_more();
                            }));
 }
 
-void Session::finish() {
+// Tells whoever wants to know that an answer is over.
+void Session::report(bool is_broken_off) {
   --host_.answering;
+  record_.is_broken_off = is_broken_off;
+  record_.seconds = std::chrono::duration<double>(Clock::now() - answer_start_).count();
+  if (host_.on_answered) host_.on_answered(record_);
+  record_ = {};
+}
+
+void Session::finish() {
+  report(/*is_broken_off=*/false);
   if (form_.keeps_connection && !(no_more_bytes_ && pending_.empty())) {
     await_request();
     release_buffered();
@@ -243,7 +259,7 @@ void Session::expire(Clock::time_point now) {
 
 void Session::close() {
   if (phase_ == Phase::closed) return;
-  if (phase_ == Phase::answering) --host_.answering;
+  if (phase_ == Phase::answering) report(/*is_broken_off=*/true);
   phase_ = Phase::closed;
   release_buffered();
   late_.reset();

@@ -31,11 +31,12 @@ struct SessionHost {
     boost::asio::io_context* io = nullptr;
   };
 
-  SessionHost(Api& served, const HttpLimits& wanted, AccessRules rules)
-      : api(served), limits(wanted), access(std::move(rules)) {}
+  SessionHost(Api& served, const HttpOptions& wanted)
+      : api(served), limits(wanted.limits), on_answered(wanted.on_answered), access(wanted.access) {}
 
   Api& api;
   const HttpLimits limits;
+  const std::function<void(const AnsweredRequest&)> on_answered;
   AccessRules access;
   boost::asio::io_context io{1};
   const std::shared_ptr<Postbox> postbox = std::make_shared<Postbox>();
@@ -111,6 +112,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void write(std::string_view bytes);
   void write_more();
   void finish();
+  void report(bool is_broken_off);
   void release_buffered();
   bool is_writing() const { return !out_.empty(); }
 
@@ -136,6 +138,8 @@ class Session : public std::enable_shared_from_this<Session> {
   bool is_complete_ = false;    // all of it is written or in the two below
   std::string out_, next_out_;  // being written, and to be written behind it
   std::size_t written_ = 0;     // of out_
+  AnsweredRequest record_;
+  Clock::time_point answer_start_;
   Clock::time_point stall_end_, answer_end_;
 };
 

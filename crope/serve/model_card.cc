@@ -30,6 +30,7 @@ Json model_card(const model::ModelConfig& config, const ServedModel& served) {
           {"variant", variant.name},
           {"precision", served.precision},
           {"tokenizer", served.has_tokenizer},
+          {"chat", served.chat.empty() ? Json() : Json(served.chat)},
           {"run", served.is_run},
           {"config", model::config_to_json(config)},
           {"tied", tied},

@@ -139,21 +139,12 @@ std::vector<DrawnFigure> checkpoint_charts(const ModelAnalysis& analysis, const 
   return {report::draw(report::line_chart(shares), dir), report::draw(report::line_chart(norms), dir)};
 }
 
-std::string pairing_words(const std::string& label, const ModelAnalysis& analysis) {
-  if (!analysis.best_linear_share) return {};
-  return fmt::format(
-      "{}: with the best pairing of the residual stream's coordinates, one for all layers, {} of the energy of Q, K "
-      "and V would be complex-linear; random matrices of the same shapes "
-      "reach {}.\n\n",
-      label, percent(*analysis.best_linear_share), percent(*analysis.random_best_linear_share));
-}
-
 constexpr const char* kHowToRead =
     "Each 2×2 block of a projection is a sum of σ0, σ1, σ2 and σ3, and the four energies add up to the squared norm of "
     "the matrix. Blue is complex-linear (σ0, σ2), orange conjugate-linear (σ1, σ3: reflections, what CRoPE "
     "leaves out). A random matrix has half of each, the dotted line. In a dense model nothing ties the coordinates of "
     "the residual stream into pairs, so half is also what one expects of a trained one whose use of reflections is "
-    "not special to these pairs.\n\n"
+    "not special to these pairs; `crope analyze --structure` looks for the pairs that it uses.\n\n"
     "Figures and energies are those of the matrices as stored. The column “with gains” is the conjugate-linear share "
     "of "
     "what the network computes: the gain of the norm before Q, K and V is multiplied into their columns, and the gain "
@@ -224,12 +215,7 @@ Json analysis_to_json(const ModelAnalysis& analysis) {
     if (model.step) json["step"] = *model.step;
     models.push_back(std::move(json));
   }
-  Json json = {{"config", model::config_to_json(analysis.config)}, {"models", models}};
-  if (analysis.best_linear_share) {
-    json["best_linear_share"] = *analysis.best_linear_share;
-    json["random_best_linear_share"] = *analysis.random_best_linear_share;
-  }
-  return json;
+  return {{"config", model::config_to_json(analysis.config)}, {"models", models}};
 }
 
 report::Section plane_section(const std::filesystem::path& dir) {
@@ -294,8 +280,6 @@ report::Section function_space_section(const ModelAnalysis& analysis, const std:
   section.blocks.emplace_back(summary_table(rows,
                                             "Layers taken together. The last column is how many standard deviations of "
                                             "a random matrix the conjugate-linear share is away from one half."));
-  const std::string words = pairing_words("Another pairing", analysis);
-  if (!words.empty()) section.blocks.emplace_back(report::Prose{words});
   return section;
 }
 
@@ -304,7 +288,6 @@ report::Section function_space_section(const std::vector<NamedAnalysis>& analyse
   section.blocks.emplace_back(report::Prose{kHowToRead});
   std::vector<DrawnFigure> figures;
   std::vector<std::pair<std::string, ProjectionSummary>> rows;
-  std::string words;
   for (std::size_t i = 0; i < analyses.size(); ++i) {
     std::vector<report::StackedBar> bars;
     for (const ProjectionSummary& row : summarize(analyses[i].analysis.last())) {
@@ -312,14 +295,12 @@ report::Section function_space_section(const std::vector<NamedAnalysis>& analyse
       rows.emplace_back(analyses[i].label, row);
     }
     figures.push_back(energy_chart(fmt::format("energies_run{}", i), analyses[i].label, std::move(bars), dir));
-    words += pairing_words(analyses[i].label, analyses[i].analysis);
   }
   section.blocks.emplace_back(
       report::FigureRow{std::move(figures), "The newest checkpoint of each run, layers taken together.", 300});
   section.blocks.emplace_back(summary_table(rows,
                                             "The last column is how many standard deviations of a random matrix the "
                                             "conjugate-linear share is away from one half."));
-  if (!words.empty()) section.blocks.emplace_back(report::Prose{words});
   return section;
 }
 

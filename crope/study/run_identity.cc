@@ -83,7 +83,7 @@ void add_train(const Json& train, RunIdentity& identity) {
         train.contains(field) ? as_type_of(value, train[field]) : Json(value);
   });
   Json& precision = identity.fields["train.precision"];
-  const Json device = train.contains("device") ? train["device"] : Json(standard.device);
+  const Json device = train.contains("device") ? train["device"] : Json("cpu");
   if (precision == "auto") precision = device == "cpu" ? "fp32" : "bf16";
   for (const auto& [key, value] : train.items()) {
     if (!known.contains(key)) identity.unknown["train." + key] = value;

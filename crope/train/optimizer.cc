@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "crope/dist/deal.h"
+#include "crope/ops/device.h"
 
 namespace crope::train {
 namespace {
@@ -135,7 +136,9 @@ void Optimizer::step_rows(double lr, std::vector<dist::Pending>& sent) {
 void Optimizer::step_matrices(double lr, std::vector<dist::Pending>& sent) {
   const std::size_t mine = muon_.matrices().size();
   const std::size_t at_once =
-      group_->size() == 1 ? std::max<std::size_t>(1, mine) : 2 * static_cast<std::size_t>(at::get_num_threads());
+      group_->size() == 1 || (mine > 0 && ops::prefers_few_launches(muon_.matrices().front().parts.front()))
+          ? std::max<std::size_t>(1, mine)
+          : 2 * static_cast<std::size_t>(at::get_num_threads());
   auto turn = turns_.begin();
   std::size_t done = 0;
   do {

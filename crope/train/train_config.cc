@@ -1,6 +1,5 @@
 #include "crope/train/train_config.h"
 
-#include <ATen/Context.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,6 +7,8 @@
 
 #include "crope/base/error.h"
 #include "crope/base/nearest_name.h"
+#include "crope/dist/rank_device.h"
+#include "crope/model/rope_scaling.h"
 
 namespace crope::train {
 namespace {
@@ -57,18 +58,7 @@ void validate(const TrainConfig& c) {
   if (c.muon_precision == Precision::automatic) {
     throw UsageError("muon_precision: expected fp32 or bf16, found 'auto'");
   }
-  const torch::Device device = [&] {
-    try {
-      return torch::Device(c.device);
-    } catch (const c10::Error&) {
-      throw UsageError(fmt::format("device: unknown device '{}'", c.device), "cpu, cuda or cuda:N");
-    }
-  }();
-  if (device.is_cuda() && !at::hasCUDA()) {
-    throw UsageError(
-        fmt::format("device: '{}' was not found: this LibTorch has no CUDA, or there is no such device", c.device),
-        "use --device cpu, or build with -DTorch_ROOT of a CUDA LibTorch");
-  }
+  dist::rank_device(c.device, {});
 }
 
 Precision resolve_precision(Precision precision, const std::string& device) {
@@ -110,7 +100,7 @@ model::InitOptions init_options(const TrainConfig& c) {
 }
 
 void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfig& config, std::string_view origin) {
-  std::vector<std::string> names = {"variant"};
+  std::vector<std::string> names = {"variant", model::kRopeScalingKey};
   const auto take = [&](const char* name, auto& value) {
     names.emplace_back(name);
     using Value = std::remove_reference_t<decltype(value)>;
@@ -120,6 +110,10 @@ void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfi
   visit_train_fields(config, [&](const char* name, auto& value, FieldKind, const char*) { take(name, value); });
   if (given.contains("variant")) {
     model.variant = model::variant_by_name(json_value<std::string>(given["variant"], "variant", origin));
+  }
+  if (given.contains(model::kRopeScalingKey)) {
+    model.rope_scaling = model::rope_scaling_from_json(given[model::kRopeScalingKey],
+                                                       fmt::format("{}: {}", origin, model::kRopeScalingKey));
   }
   for (const auto& [key, value] : given.items()) {
     if (std::ranges::find(names, key) == names.end()) {
@@ -132,6 +126,7 @@ Settings settings_of(const model::ModelConfig& model, const TrainConfig& config)
   Settings settings = Json::object();
   model::visit_fields(model, [&](const char* name, const auto& value, const char*) { settings[name] = value; });
   settings["variant"] = model::traits(model.variant).name;
+  settings[model::kRopeScalingKey] = model::rope_scaling_to_json(model.rope_scaling);
   visit_train_fields(config,
                      [&](const char* name, const auto& value, FieldKind, const char*) { settings[name] = value; });
   return settings;
@@ -149,6 +144,8 @@ std::vector<std::string> conflicts(const Settings& recorded, const Settings& giv
     const bool is_recorded = recorded.contains(key);
     if (is_recorded && same(recorded[key], value)) continue;
     if (key == "precision" && value == "auto") continue;
+    // Runs of earlier versions have none.
+    if (key == model::kRopeScalingKey && !is_recorded && value == model::rope_scaling_to_json({})) continue;
     found.push_back(
         fmt::format("{}: recorded {}, given {}", key, is_recorded ? recorded[key].dump() : "nothing", value.dump()));
   }

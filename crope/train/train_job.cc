@@ -9,8 +9,10 @@
 #include "crope/base/error.h"
 #include "crope/base/rounding.h"
 #include "crope/base/threads.h"
+#include "crope/dist/rank_device.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/parameters.h"
+#include "crope/model/rope_scaling.h"
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
 
@@ -89,7 +91,9 @@ Settings model_settings(const Settings& given) {
   model::visit_fields(any, [&](const char* name, const auto&, const char*) {
     if (given.contains(name)) chosen[name] = given[name];
   });
-  if (given.contains("variant")) chosen["variant"] = given["variant"];
+  for (const char* name : {"variant", model::kRopeScalingKey}) {
+    if (given.contains(name)) chosen[name] = given[name];
+  }
   return chosen;
 }
 
@@ -255,9 +259,7 @@ TrainJob resolve_job(const JobRequest& request) {
 
   const dist::Launch& launch = request.launch;
   if (launch.size > 1 && job.config.threads == 0) job.config.threads = dist::threads_per_rank(launch);
-  if (launch.size > 1 && torch::Device(job.config.device).is_cuda()) {
-    job.config.device = fmt::format("cuda:{}", launch.local_rank);
-  }
+  job.config.device = dist::rank_device(job.config.device, launch).str();
   job.config.precision = resolve_precision(job.config.precision, job.config.device);
   job.config.threads = resolve_thread_count(static_cast<int>(std::min<std::int64_t>(job.config.threads, INT32_MAX)));
   if (job.config.micro_batch_size == 0) job.config.micro_batch_size = kMicroBatchTokens / job.config.seq_len;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "crope/ops/device.h"
+
 namespace crope::train {
 
 using torch::Tensor;
@@ -39,22 +41,36 @@ std::optional<double> gradients_of_share(model::Transformer& model, data::TokenB
   const torch::Device device = model.embedding.device();
   const auto width = static_cast<std::int64_t>(batch.tokens.size()) / batch.rows;
   const Tensor rows = at::from_blob(batch.tokens.data(), {batch.rows, width}, at::kLong);
+  // Off the CPU the losses of micro-batches are added there, so that one number is read back a step.
+  const bool reads_once = ops::prefers_few_launches(model.embedding);
   double sum = 0;
+  Tensor sum_on_device;
+  // There, too, weights are cast once a step: their casts live as long as this scope, which the passes enter and leave.
+  std::optional<PrecisionScope> casts;
+  if (reads_once && options.precision != torch::kFloat32) casts.emplace(options.precision, device);
   for (std::int64_t first = 0; first < batch.rows; first += options.micro_batch_size) {
     if (stop()) return {};
     const std::int64_t count = std::min(options.micro_batch_size, batch.rows - first);
     const double share = static_cast<double>(count) / static_cast<double>(rows_of_all);
     Tensor loss;
     {
-      const PrecisionScope scope(options.precision, device);
+      std::optional<PrecisionScope> scope;
+      if (!casts) scope.emplace(options.precision, device);
+      if (casts) at::autocast::set_autocast_enabled(device.type(), true);
       loss = model::loss(model, rows.narrow(0, first, count).to(device), options.activations);
+      if (casts) at::autocast::set_autocast_enabled(device.type(), false);
     }
     const bool is_last = first + count == batch.rows;
     if (is_last && reducer != nullptr) reducer->begin();
     loss.backward(at::full_like(loss, share));
-    sum += share * loss.item<double>();
+    if (reads_once) {
+      const Tensor part = loss.detach().to(at::kDouble) * share;
+      sum_on_device = sum_on_device.defined() ? sum_on_device + part : part;
+    } else {
+      sum += share * loss.item<double>();
+    }
   }
-  return sum;
+  return reads_once ? sum_on_device.item<double>() : sum;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/log.h"
+#include "crope/model/folded_gains.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/pair_layout.h"
@@ -70,7 +71,7 @@ TEST(FunctionSpace, GainsFoldIntoABlockAsByHand) {
   const double a = 3, b = -2, r1 = 1.5, r2 = 0.5, c1 = 2, c2 = 0.25;
   const Tensor block = at::tensor({a, b, -b, a}, at::kDouble).view({2, 2});
   const Tensor folded =
-      fold_gains(block, {.input = at::tensor({c1, c2}, at::kDouble), .head = at::tensor({r1, r2}, at::kDouble)});
+      model::fold_gains(block, {.input = at::tensor({c1, c2}, at::kDouble), .head = at::tensor({r1, r2}, at::kDouble)});
   const Tensor expected = at::tensor({r1 * a * c1, r1 * b * c2, -r2 * b * c1, r2 * a * c2}, at::kDouble).view({2, 2});
   EXPECT_TRUE(at::equal(folded, expected));
   const PauliEnergies energies = pauli_energies(folded);
@@ -80,22 +81,6 @@ TEST(FunctionSpace, GainsFoldIntoABlockAsByHand) {
       square(a) * (square(r1 * c1) + square(r2 * c2)) + square(b) * (square(r1 * c2) + square(r2 * c1));
   EXPECT_NEAR(energies.sigma[1] + energies.sigma[3], conjugate, 1e-12 * total);
   EXPECT_NEAR(energies.total(), total, 1e-12 * total);
-}
-
-// Two heads of width 4 in halves: rows are re0 re1 | re2 re3 | im0 im1 | im2 im3, heads inside each half.
-TEST(FunctionSpace, EveryHeadHasTheSameRowGains) {
-  const Tensor ones = at::ones({8, 2}, at::kDouble);
-  const Tensor folded = fold_gains(ones, {.input = {}, .head = at::tensor({2.0, 3.0, 5.0, 7.0})});
-  const Tensor rows = at::tensor({2.0, 3.0, 2.0, 3.0, 5.0, 7.0, 5.0, 7.0}, at::kDouble);
-  EXPECT_TRUE(at::equal(folded, rows.unsqueeze(1).expand({8, 2})));
-  EXPECT_TRUE(at::equal(fold_gains(ones, {}), ones));
-}
-
-TEST(FunctionSpace, GainsOfAnotherWidthAreRefused) {
-  const Tensor w = at::ones({8, 6});
-  EXPECT_THROW(fold_gains(w, {.input = at::ones({8}), .head = {}}), Error);
-  EXPECT_THROW(fold_gains(w, {.input = {}, .head = at::ones({6})}), Error);
-  EXPECT_THROW(fold_gains(w, {.input = {}, .head = at::ones({1})}), Error);
 }
 
 // Free gains make tied projections slightly conjugate-linear; one gain per pair, or none, does not.
@@ -138,20 +123,6 @@ TEST(FunctionSpace, RandomShareHasTheDeviationItClaims) {
   const RandomShare expected = random_share(8, 6);
   EXPECT_NEAR(mean, expected.mean, 4 * expected.deviation / std::sqrt(kCount));
   EXPECT_NEAR(deviation, expected.deviation, 0.06 * expected.deviation);  // its own error is 1/sqrt(2 count) = 1.6%
-}
-
-TEST(FunctionSpace, BestPairingFindsAHiddenComplexStructure) {
-  const ops::ComplexWeight pair{test::random_tensor({6, 8}), test::random_tensor({6, 8})};
-  const Tensor tied = ops::expand(pair);
-  EXPECT_NEAR(best_linear_share({tied}), 1, 1e-12);
-  // An orthogonal change of the input hides the pairs, and the energies with them, but not the structure.
-  const Tensor rotation = std::get<0>(at::linalg_qr(test::random_tensor({16, 16})));
-  const Tensor hidden = tied.mm(rotation);
-  EXPECT_GT(pauli_energies(hidden).conjugate_linear_share(), 0.2);
-  EXPECT_NEAR(best_linear_share({hidden}), 1, 1e-12);
-  const Tensor dense = test::random_tensor({12, 16});
-  EXPECT_LT(best_linear_share({dense}), 1 - 1e-3);
-  EXPECT_GE(best_linear_share({dense}), 1 - pauli_energies(dense).conjugate_linear_share() - 1e-12);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "crope/base/error.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
 #include "tests/temporary_folder.h"
@@ -10,10 +9,9 @@
 namespace crope::analysis {
 namespace {
 
-model::Transformer small_model(model::Variant variant, std::uint64_t seed) {
-  return model::make_random_transformer(
-      {.vocab_size = 32, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 8, .variant = variant},
-      {.seed = seed});
+model::Transformer small_model(std::uint64_t seed) {
+  return model::make_random_transformer({.vocab_size = 32, .num_layers = 2, .num_heads = 2, .d_model = 16, .d_ff = 8},
+                                        {.seed = seed});
 }
 
 TEST(ModelAnalysis, GoldensOfEveryVariant) {
@@ -23,7 +21,6 @@ TEST(ModelAnalysis, GoldensOfEveryVariant) {
     const ModelAnalysis analysis = analyze_model(goldens / variant.name, silent);
     ASSERT_EQ(analysis.models.size(), 1u);
     EXPECT_FALSE(analysis.last().step.has_value());
-    EXPECT_EQ(analysis.best_linear_share.has_value(), !variant.ties_qk);
     for (const ProjectionEnergies& each : analysis.last().projections) {
       EXPECT_NEAR(each.energies.total(), each.squared_norm, 1e-9 * each.squared_norm);
       if (each.tied) {
@@ -35,29 +32,17 @@ TEST(ModelAnalysis, GoldensOfEveryVariant) {
   }
 }
 
-TEST(ModelAnalysis, CheckpointsOfARunInOrder) {
+TEST(ModelAnalysis, CheckpointsOfARun) {
   const test::TemporaryFolder folder;
-  for (const int step : {10, 5, 100}) {
-    model::save_model(small_model(model::Variant::rope, std::uint64_t(step)),
-                      folder / ("checkpoints/step_" + std::to_string(step)));
+  for (const int step : {5, 10}) {
+    model::save_model(small_model(std::uint64_t(step)), folder / ("checkpoints/step_" + std::to_string(step)));
   }
-  std::filesystem::create_directories(folder / "checkpoints/step_00000200");  // not complete
-  std::filesystem::create_directories(folder / "checkpoints/.step_300.tmp");
-  std::filesystem::create_directory_symlink("checkpoints/step_100", folder / "latest");
   Log silent(nullptr);
   const ModelAnalysis analysis = analyze_model(folder.path(), silent);
-  ASSERT_EQ(analysis.models.size(), 3u);
+  ASSERT_EQ(analysis.models.size(), 2u);
   EXPECT_EQ(analysis.models[0].step, 5);
-  EXPECT_EQ(analysis.models[1].step, 10);
-  EXPECT_EQ(analysis.last().step, 100);
-  EXPECT_NEAR(*analysis.best_linear_share, *analysis.random_best_linear_share, 0.05);
-}
-
-TEST(ModelAnalysis, OtherFoldersAreRefused) {
-  const test::TemporaryFolder folder;
-  Log silent(nullptr);
-  EXPECT_THROW(analyze_model(folder.path(), silent), Error);
-  EXPECT_THROW(analyze_model(folder / "absent", silent), Error);
+  EXPECT_EQ(analysis.last().step, 10);
+  EXPECT_EQ(analysis.last().projections.size(), 8u);
 }
 
 }  // namespace

@@ -77,6 +77,19 @@ TEST(AnalyzeCommand, TiedProjectionsHaveNoReflections) {
 }
 
 // The last four words of a row: the raw share, the share with gains, and "0.500 ± x" of a random matrix.
+TEST(AnalyzeCommand, SharedStructure) {
+  const auto result = run_program("analyze " + golden_model("rope") + " --structure --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json structures = parse_json(result.out, "analyze")["models"][0]["structures"];
+  EXPECT_EQ(structures[0]["projections"], "q");
+  EXPECT_GT(structures[0]["best_share"].get<double>(), structures[0]["given_share"].get<double>());
+  const auto table = run_program("analyze " + golden_model("crope_qk") + " --structure --layers");
+  EXPECT_NE(table.out.find("coin flips"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("Q and K"), std::string::npos);
+  EXPECT_EQ(run_program("analyze " + golden_model("rope") + " --text README.md").status, 2) << "needs --structure";
+  EXPECT_EQ(run_program("analyze " + golden_model("rope") + " --structure --tokens 0").status, 2);
+}
+
 TEST(AnalyzeCommand, TheTableShowsTheShareWithGains) {
   const auto shares = [](const std::string& model, const std::string& projection) -> std::pair<double, double> {
     const auto table = run_program("analyze " + golden_model(model));

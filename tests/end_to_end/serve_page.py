@@ -98,8 +98,50 @@ def stop_early(page):
     check(False, "the stop button never stopped an answer")
 
 
+def answers(page):
+    return page.value("[...document.querySelectorAll('#messages .assistant p')].map(e => e.textContent)")
+
+
+def chat(page):
+    """Two turns, each equal to the server's own answer to the conversation so far; another answer; an early stop; a new chat."""
+    page.click("#tab-chat")
+    set_number(page, "max_tokens", 6)
+    system, turns = "Write about water.", ["The river", "And <b>then</b>?"]
+    page.value(f"byId('system').value = {json.dumps(system)}")
+    said = [{"role": "system", "content": system}]
+    for turn, text in enumerate(turns):
+        page.value("byId('message').focus()")
+        page.type(text)
+        page.press("Enter")
+        page.wait_for(f"document.querySelectorAll('#messages .assistant').length === {turn + 1} && !byId('send').disabled")
+        said.append({"role": "user", "content": text})
+        settings = {"temperature": 1, "top_p": 1, "seed": 7, "max_completion_tokens": 6}
+        expected = api("/v1/chat/completions", {"messages": said, **settings})["choices"][0]["message"]["content"]
+        check(answers(page)[turn] == expected, f"the page shows {answers(page)!r}, the server answers {expected!r}")
+        said.append({"role": "assistant", "content": expected})
+    shown = page.value("[...document.querySelectorAll('#messages .user p')].map(e => e.textContent)")
+    check(shown == turns, f"the messages are shown as {shown!r}")
+    check(page.value("document.querySelectorAll('#messages b').length") == 0, "a message became a part of the page")
+    page.click("#again")
+    page.wait_for("!byId('again').disabled")
+    check(answers(page) == [m["content"] for m in said if m["role"] == "assistant"], "the same seed gives another answer")
+    set_number(page, "max_tokens", 10000)
+    for _ in range(50):
+        page.value("""new Promise(resolve => { byId('again').click(); const watch = () => { const last = [...document.querySelectorAll('#messages .assistant p')].at(-1);
+            if (byId('chat-stop').disabled) resolve(); else if (last.textContent.length > 10) { byId('chat-stop').click(); resolve(); } else setTimeout(watch, 1); }; watch(); })""")
+        page.wait_for("!byId('send').disabled")
+        if text_of(page, "#chat-status") == "Stopped.":
+            break
+    else:
+        check(False, "the stop button never stopped an answer of the chat")
+    check(len(answers(page)) == 2 and answers(page)[1], "what was written before the stop is gone")
+    page.click("#clear")
+    check(not answers(page), "a new chat still has the old answers")
+    set_number(page, "max_tokens", 40)
+
+
 def look_at_attention(page, is_complex):
-    page.value("byId('tab-write').focus()")
+    page.value("byId('tab-chat').focus()")
     page.press("ArrowRight")  # the next view, by keyboard
     page.wait_for("!byId('panel-attention').hidden && !byId('attention-body').hidden")
     tokens = page.value("document.querySelectorAll('#strip [role=option]').length")
@@ -166,6 +208,8 @@ with Browser() as page:
     write_text(page)
     see_alternatives(page)
     stop_early(page)
+    chat(page)
+    page.click("#tab-write")
     write_text(page)
     look_at_attention(page, is_complex)
     watch_training(page)
@@ -179,7 +223,7 @@ with Browser() as page:
         page.colours(scheme)
         for width in (1280, 390):
             page.size(width, 900)
-            for view in ("write", "attention", "training", "model"):
+            for view in ("write", "chat", "attention", "training", "model"):
                 page.click("#tab-" + view)
                 page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
                 check_layout(page, f"{view} at {width}, {scheme}")

@@ -134,6 +134,8 @@ TEST_F(Evaluation, AKilledOneContinues) {
   const model::Transformer model = model::load_model(folder_ / "model", log_);
   const text::Tokenizer tokenizer = text::Tokenizer::load(folder_ / "model");
   const RunnerOptions runner{.batch_tokens = 200,
+                             .prefix = {tokenizer.end_of_text()},
+                             .end_token = tokenizer.end_of_text(),
                              .journal = folder_ / "out/eval_journal.jsonl",
                              .model_name = model_fingerprint(folder_ / "model")};
   run_tasks(model, tokenizer, list.tasks, runner, log_);
@@ -229,6 +231,26 @@ TEST_F(Evaluation, BosChangesThePrompt) {
   const Json with = evaluate(options_, log_);
   EXPECT_NE(read_file(folder_ / "out/samples_hellaswag.jsonl"), without);
   EXPECT_EQ(with["config"]["add_bos_token"], true);
+  EXPECT_EQ(with["tokenizer_bos_token"][0], "<|endoftext|>");
+}
+
+// An imported model names tokens of its own in config.json.
+TEST_F(Evaluation, TheModelsOwnBosStandsBeforeATextAndItsEosEndsOne) {
+  options_.tasks = {"perplexity"};
+  const Json before = evaluate(options_, log_);
+  Json config = read_json(folder_ / "model/config.json");
+  config["bos_token_id"] = 'a';
+  config["eos_token_id"] = 'b';
+  write_json(folder_ / "model/config.json", config);
+  options_.overwrite = true;
+  const Json after = evaluate(options_, log_);
+  EXPECT_EQ(after["tokenizer_bos_token"][1], std::to_string(int{'a'}));
+  EXPECT_EQ(after["tokenizer_eos_token"][1], std::to_string(int{'b'}));
+  EXPECT_EQ(after["eot_token_id"], int{'b'});
+  const auto bits = [](const Json& results) {
+    return results["results"]["perplexity"]["bits_per_byte,none"].get<double>();
+  };
+  EXPECT_NE(bits(after), bits(before));
 }
 
 TEST_F(Evaluation, WhatDoesNotFitIsSaid) {

@@ -30,52 +30,67 @@ text::Tokenizer small_tokenizer() {
   return text::Tokenizer(std::move(vocabulary));
 }
 
+constexpr Prefix kPlain = {.token = 0};
+constexpr Prefix kWithBos = {.token = 0, .bos = Bos::added};
+
 std::string text_of(const text::Tokenizer& tokenizer, const Ids& ids) {
   return tokenizer.decode(ids);
 }
 
 TEST(EncodePair, SplitsByTheLengthOfTheContext) {
   const text::Tokenizer tokenizer = small_tokenizer();
-  const auto pair = encode_pair(tokenizer, "x ab", " to", Bos::absent);
+  const auto pair = encode_pair(tokenizer, "x ab", " to", kPlain);
   EXPECT_EQ(text_of(tokenizer, pair.context), "x ab");
   EXPECT_EQ(text_of(tokenizer, pair.continuation), " to");
   // The whole becomes "x", "ab": one token less than "x", "a" and "b". What is left is cut by number, not by letters.
-  const auto merged = encode_pair(tokenizer, "xa", "bz", Bos::absent);
+  const auto merged = encode_pair(tokenizer, "xa", "bz", kPlain);
   EXPECT_EQ(merged.context.size(), 2u);
   EXPECT_EQ(merged.continuation, tokenizer.encode("z"));
 }
 
 TEST(EncodePair, WhiteSpaceAtTheEndOfTheContextMovesOver) {
   const text::Tokenizer tokenizer = small_tokenizer();
-  const auto pair = encode_pair(tokenizer, "ab \n ", " to", Bos::absent);
+  const auto pair = encode_pair(tokenizer, "ab \n ", " to", kPlain);
   EXPECT_EQ(text_of(tokenizer, pair.context), "ab");
   EXPECT_EQ(text_of(tokenizer, pair.continuation), " \n  to");
 }
 
-TEST(EncodePair, AnEmptyContextIsTheEndOfText) {
+TEST(EncodePair, AnEmptyContextIsThePrefix) {
   const text::Tokenizer tokenizer = small_tokenizer();
-  const auto pair = encode_pair(tokenizer, "", "ab", Bos::absent);
+  const auto pair = encode_pair(tokenizer, "", "ab", kPlain);
   EXPECT_EQ(pair.context, Ids{0});
   EXPECT_EQ(text_of(tokenizer, pair.continuation), "ab");
-  const auto marked = encode_pair(tokenizer, "", "<|endoftext|>ab", Bos::absent);
+  const auto marked = encode_pair(tokenizer, "", "<|endoftext|>ab", kPlain);
   EXPECT_EQ(marked.context, Ids{0});
   EXPECT_EQ(text_of(tokenizer, marked.continuation), "ab");
 }
 
+// An imported model has a bos of its own, and <|endoftext|> is a token like others.
+TEST(EncodePair, ThePrefixIsThatOfTheModel) {
+  const text::Tokenizer tokenizer = small_tokenizer();
+  const Prefix own{.token = 7};
+  EXPECT_EQ(encode_pair(tokenizer, "", "ab", own).context, Ids{7});
+  const auto marked = encode_pair(tokenizer, "", "<|endoftext|>ab", own);
+  EXPECT_EQ(marked.context, Ids{7});
+  EXPECT_EQ(marked.continuation.front(), 0) << "not the prefix, so it stays";
+  EXPECT_EQ(encode_prompt(tokenizer, "ab", {.token = 7, .bos = Bos::added}).front(), 7);
+  EXPECT_THROW(encode_pair(tokenizer, "", "ab", {}), Error);
+  EXPECT_EQ(encode_pair(tokenizer, "x", "ab", {}).context, tokenizer.encode("x"));
+}
+
 TEST(EncodePair, SpecialTokensInTheTextCount) {
   const text::Tokenizer tokenizer = small_tokenizer();
-  EXPECT_EQ(encode_pair(tokenizer, "<|endoftext|>", "ab", Bos::absent).context, Ids{0});
+  EXPECT_EQ(encode_pair(tokenizer, "<|endoftext|>", "ab", kPlain).context, Ids{0});
 }
 
 TEST(EncodePair, BosWhereAskedForAndOnce) {
   const text::Tokenizer tokenizer = small_tokenizer();
-  const auto with = encode_pair(tokenizer, "x ab", " to", Bos::added);
-  const auto without = encode_pair(tokenizer, "x ab", " to", Bos::absent);
+  const auto with = encode_pair(tokenizer, "x ab", " to", kWithBos);
+  const auto without = encode_pair(tokenizer, "x ab", " to", kPlain);
   EXPECT_EQ(with.continuation, without.continuation);
   EXPECT_EQ(with.context.front(), 0);
   EXPECT_EQ(with.context.size(), without.context.size() + 1);
-  EXPECT_EQ(encode_prompt(tokenizer, "<|endoftext|>ab", Bos::added),
-            encode_prompt(tokenizer, "<|endoftext|>ab", Bos::absent));
+  EXPECT_EQ(encode_prompt(tokenizer, "<|endoftext|>ab", kWithBos), encode_prompt(tokenizer, "<|endoftext|>ab", kPlain));
 }
 
 // The windows that lm_eval's get_rolling_token_windows and make_disjoint_window give.

@@ -16,6 +16,7 @@ class Running : public testing::Test {
  protected:
   Running() : tokenizer_(load_tokenizer()), model_(model::load_model(folder_ / "model", log_)) {
     options_ = {.batch_tokens = 40, .batch_sequences = 2, .journal = folder_ / "journal.jsonl", .model_name = "m"};
+    options_.prefix.token = options_.end_token = tokenizer_.end_of_text();
   }
 
   text::Tokenizer load_tokenizer() {

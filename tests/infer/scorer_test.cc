@@ -5,6 +5,7 @@
 #include <map>
 
 #include "crope/base/error.h"
+#include "crope/model/quantise.h"
 #include "tests/infer/small_model.h"
 
 namespace crope::infer {
@@ -64,8 +65,10 @@ TEST_P(ScorerOfVariant, SharedContextsGiveTheScoresOfWholeRows) {
   requests.push_back({draw_ids(random, 40), draw_ids(random, 6)});           // over the window
   requests.push_back({draw_ids(random, 1), draw_ids(random, 24)});           // a continuation that fills it
   requests.push_back({requests[0].context, {requests[0].continuation[0]}});  // the beginning of another
-  for (const std::int64_t batch_tokens : {4096, 32, 5, 1}) {
-    check_scores(model, requests, {.batch_tokens = batch_tokens});
+  for (const ScoreEngine engine : {ScoreEngine::cached, ScoreEngine::torch}) {
+    for (const std::int64_t batch_tokens : {4096, 32, 5, 1}) {
+      check_scores(model, requests, {.batch_tokens = batch_tokens, .engine = engine});
+    }
   }
 }
 
@@ -120,6 +123,17 @@ TEST(Scorer, BadRequestsAreNamed) {
   EXPECT_EQ(message({{1}, std::vector<std::int32_t>(25, 1)}),
             "score request 1: a continuation of 25 tokens, the window has 24 (max_seq_len)");
   EXPECT_THROW(score_requests(model, {}, {.batch_tokens = 0}, [](std::size_t, const Score&) {}), UsageError);
+}
+
+TEST(Scorer, TheTorchEngineDoesNotRoundWeights) {
+  const model::Transformer model = model::quantise(small_model(model::Variant::rope), ops::WeightType::int8);
+  const std::vector<ScoreRequest> requests = {{{1}, {2}}};
+  const auto score = [&](ScoreEngine engine) {
+    score_requests(model, requests, {.engine = engine}, [](std::size_t, const Score&) {});
+  };
+  EXPECT_THROW(score(ScoreEngine::torch), UsageError);
+  EXPECT_NO_THROW(score(ScoreEngine::cached));
+  EXPECT_NO_THROW(score(ScoreEngine::automatic));
 }
 
 TEST(Scorer, NothingToDoIsNothing) {

@@ -37,6 +37,7 @@ TEST_F(LanguageModelTest, EndOfTextIsBeginAndEndUnlessConfigured) {
   const LanguageModel model = load_language_model(save(270), log_);
   EXPECT_EQ(model.end_tokens, std::vector<std::int32_t>{0});
   EXPECT_EQ(model.begin_token, 0);
+  EXPECT_EQ(model.prefix_token, 0);
   EXPECT_EQ(model.window(), 16);
   EXPECT_EQ(model.encode("ab", "x"), model.require_tokenizer().encode("ab"));
 }
@@ -46,6 +47,12 @@ TEST_F(LanguageModelTest, ConfiguredTokensWinAndThoseOutsideTheVocabularyAreSkip
       load_language_model(save(270, {{"eos_token_id", {5, 270, "x", 7}}, {"bos_token_id", 3}}), log_);
   EXPECT_EQ(model.end_tokens, (std::vector<std::int32_t>{5, 7}));
   EXPECT_EQ(model.begin_token, 3);
+  EXPECT_EQ(model.prefix_token, 3);
+}
+
+// As lm_eval has it: bos, else eos, however the vocabulary calls other tokens.
+TEST_F(LanguageModelTest, WithoutABosAnEosIsThePrefix) {
+  EXPECT_EQ(load_language_model(save(270, {{"eos_token_id", 5}}), log_).prefix_token, 5);
 }
 
 TEST_F(LanguageModelTest, ATokenizerLargerThanTheModelIsRefused) {
@@ -65,6 +72,7 @@ TEST_F(LanguageModelTest, WithoutATokenizerIdsStillWorkAndTextIsRefused) {
   EXPECT_EQ(model.tokenizer_or_null(), nullptr);
   EXPECT_TRUE(model.end_tokens.empty());
   EXPECT_FALSE(model.begin_token);
+  EXPECT_FALSE(model.prefix_token);
   EXPECT_THROW(model.encode("ab", "--prompt"), UsageError);
 }
 

@@ -65,5 +65,22 @@ TEST(RopeScalingJson, WhatIsWrongIsNamed) {
   EXPECT_NE(refusal(3).find("JSON object"), std::string::npos);
 }
 
+TEST(RopeScaling, FlagsNameTypeFactorAndLength) {
+  const auto of = [](const char* text) { return rope_scaling_from_text(text, "--rope-scaling"); };
+  EXPECT_EQ(of("none"), ops::RopeScaling{});
+  EXPECT_EQ(of("linear:2.5").type, ops::RopeStretch::linear);
+  EXPECT_EQ(of("linear:2.5").factor, 2.5);
+  EXPECT_EQ(of("ntk:4").type, ops::RopeStretch::dynamic);
+  EXPECT_EQ(of("yarn:4:512").original_length, 512);
+  // What is written to config.json comes back.
+  for (const char* text : {"linear:2", "ntk:4:64", "yarn:4:512", "llama3:8:8192"}) {
+    EXPECT_EQ(rope_scaling_from_json(rope_scaling_to_json(of(text)), "x"), of(text)) << text;
+  }
+  for (const char* text : {"", "yarn", "yarn:", "yarn:x", "yarn:4:", "yarn:4:0", "yarn:4:-8", "yarn:-1", "yarn:4x",
+                           "yarn:inf", "longrope:4", "default:2", ":4"}) {
+    EXPECT_THROW(of(text), UsageError) << text;
+  }
+}
+
 }  // namespace
 }  // namespace crope::model

@@ -77,6 +77,12 @@ TEST(Transformer, WhatALayerReadsLeadsToTheLogits) {
     h = h + forward(last.block.attention, last.x, last.positions);
     h = h + forward(last.block.feed_forward, ops::rms_norm(h, last.block.feed_forward_norm, 1e-6));
     test::expect_close(ops::rms_norm(h, model.norm, 1e-6), features(model, ids), 1e-12, std::string(row.name));
+    int64_t visited = 0;
+    visit_layer_inputs(model, ids, [&](int64_t layer, const LayerInput& input) {
+      EXPECT_EQ(layer, visited++);
+      EXPECT_TRUE(at::equal(input.x, layer == 0 ? first.x : last.x)) << row.name << layer;
+    });
+    EXPECT_EQ(visited, 2);
   }
 }
 

@@ -39,6 +39,24 @@ TEST(NewtonSchulz, OfAPairEqualsThatOfTheExpandedMatrix) {
   }
 }
 
+TEST(NewtonSchulz, ABatchIsItsMatricesOneByOne) {
+  for (const auto& [R, C] : {std::tuple<int64_t, int64_t>{1, 1}, {7, 4}, {8, 8}, {5, 12}}) {
+    const Tensor x = test::random_tensor({3, R, C}), b = test::random_tensor({3, R, C});
+    const Tensor batch = newton_schulz_batch(x);
+    const ComplexWeight pairs = newton_schulz_batch(ComplexWeight{x, b});
+    for (int64_t i = 0; i < 3; ++i) {
+      test::expect_close(batch[i], reference::newton_schulz(x[i]), 1e-12);
+      const ComplexWeight expected = reference::newton_schulz(ComplexWeight{x[i], b[i]});
+      test::expect_close(pairs.a[i], expected.a, 1e-12);
+      test::expect_close(pairs.b[i], expected.b, 1e-12);
+    }
+    const ComplexWeight narrow = newton_schulz_batch(ComplexWeight{x.to(torch::kBFloat16), b.to(torch::kBFloat16)});
+    test::expect_close(narrow.a, pairs.a, 0.05);
+    test::expect_close(narrow.b, pairs.b, 0.05);
+  }
+  EXPECT_THROW(newton_schulz_batch(test::random_tensor({3, 3})), Error);
+}
+
 // The tie survives the iteration on the expanded matrix: nothing is lost by contracting it.
 TEST(NewtonSchulz, KeepsTheTie) {
   const ComplexWeight pair{test::random_tensor({6, 9}), test::random_tensor({6, 9})};

@@ -25,6 +25,22 @@ TEST(HeatMap, CellsHaveTheTransparencyOfTheirWeight) {
   EXPECT_TRUE(has(figure, "set ytics ('next' 0, 'two on' 1)"));
 }
 
+TEST(HeatMap, NegativeValuesHaveAColourOfTheirOwn) {
+  const Figure figure = heat_map({.name = "heat",
+                                  .title = "h",
+                                  .values = {{0.6, -0.6}},
+                                  .negative_color = Color::green,
+                                  .x_label = "frequency",
+                                  .y_label = "layer",
+                                  .alt = "shares"});
+  EXPECT_TRUE(has(figure, "fc rgb '#66" + std::string(row_of(Color::orange).light.substr(1))));
+  EXPECT_TRUE(has(figure, "from 0.5,-0.5 to 1.5,0.5 fs solid noborder fc rgb '#66" +
+                              std::string(row_of(Color::green).light.substr(1))));
+  EXPECT_TRUE(has(figure, "set xlabel 'frequency'"));
+  EXPECT_FALSE(has(figure, "unset ytics"));
+  EXPECT_EQ(figure.alt, "shares");
+}
+
 TEST(HeatMap, NoRowsAreDrawnToo) {
   const test::TemporaryFolder folder;
   EXPECT_GT(draw(heat_map({.name = "no_rows"}), folder.path()).svg.size(), 200u);

@@ -293,6 +293,7 @@ TEST(Api, OtherRoutes) {
   EXPECT_EQ(get(api, "/health").status, 200);
   EXPECT_EQ(parse_json(get(api, "/v1/models").body, "models")["data"][0]["id"], "small");
   EXPECT_EQ(parse_json(get(api, "/api/model").body, "model")["variant"], "crope_qk");
+  EXPECT_EQ(parse_json(get(api, "/api/model").body, "model")["chat"], "plain");
   EXPECT_EQ(parse_json(get(api, "/api/run").body, "run")["run"], false);
   EXPECT_EQ(get(api, "/").type, "text/html; charset=utf-8");
   EXPECT_EQ(post(api, "/api/attention", {{"text", "hello"}, {"layer", 1}, {"head", 0}}).status, 200);

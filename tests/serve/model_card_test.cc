@@ -10,7 +10,9 @@ namespace {
 // The numbers of the paper's Figure param_counts.
 TEST(ModelCard, HasTheNumbersOfThePaper) {
   const model::ModelConfig config{.variant = model::Variant::crope_all};
-  const Json card = model_card(config, {.name = "runs/x", .precision = "fp32", .has_tokenizer = true, .is_run = true});
+  const Json card = model_card(
+      config, {.name = "runs/x", .precision = "fp32", .has_tokenizer = true, .chat = "chatml", .is_run = true});
+  EXPECT_EQ(card["chat"], "chatml");
   EXPECT_EQ(card["name"], "runs/x");
   EXPECT_EQ(card["variant"], "crope_all");
   EXPECT_EQ(card["tokenizer"], true);
@@ -26,6 +28,7 @@ TEST(ModelCard, HasTheNumbersOfThePaper) {
 
 TEST(ModelCard, SaysWhatIsTied) {
   EXPECT_EQ(model_card({.variant = model::Variant::rope}, {})["tied"].dump(), "[]");
+  EXPECT_TRUE(model_card({}, {})["chat"].is_null());
   EXPECT_EQ(model_card({.variant = model::Variant::crope_qk}, {})["tied"].dump(), R"(["q","k"])");
   EXPECT_EQ(model_card({.variant = model::Variant::crope_qkv}, {})["tied"].dump(), R"(["q","k","v"])");
   EXPECT_EQ(model_card({.variant = model::Variant::half_rope_all}, {})["tied"].dump(), "[]");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -19,10 +20,11 @@ struct RunningServer {
   serve::HttpServer server;
 
   explicit RunningServer(const serve::HttpLimits& limits = {}, std::int64_t window = 64, serve::ApiOptions options = {},
-                         const serve::AccessRules& access = {})
+                         const serve::AccessRules& access = {},
+                         std::function<void(const serve::AnsweredRequest&)> on_answered = {})
       : model(served_model(window)),
         api(model, std::move(options)),
-        server(api, {.port = 0, .limits = limits, .access = access}) {}
+        server(api, {.port = 0, .limits = limits, .access = access, .on_answered = std::move(on_answered)}) {}
 
   // The whole answer to bytes on a connection of their own.
   std::string answer(const std::string& bytes) const {

@@ -30,7 +30,6 @@ TEST(ModelReport, JsonHoldsTheEnergies) {
     EXPECT_EQ(each["tied"].get<bool>(), name == "q" || name == "k");
   }
   EXPECT_EQ(json["models"][0]["summary"].size(), 4u);
-  EXPECT_FALSE(json.contains("best_linear_share"));
 }
 
 // The matrices of a tied model have no conjugate-linear part; with free gains folded in they have a small one.

@@ -64,6 +64,24 @@ TEST(Settings, GoInAndComeOutAgain) {
   EXPECT_EQ(settings_of(second_model, second), all);
 }
 
+TEST(Settings, RopeScalingIsOneOfThem) {
+  model::ModelConfig model;
+  TrainConfig config;
+  const Json yarn = {{"rope_type", "yarn"}, {"factor", 4}};
+  apply_settings({{"rope_scaling", yarn}}, model, config, "x");
+  EXPECT_EQ(model.rope_scaling.type, ops::RopeStretch::yarn);
+  EXPECT_EQ(model.rope_scaling.factor, 4);
+  const Settings all = settings_of(model, config);
+  EXPECT_EQ(conflicts(all, {{"rope_scaling", {{"rope_type", "linear"}, {"factor", 4}}}}).size(), 1u);
+  EXPECT_TRUE(conflicts(all, {{"rope_scaling", all["rope_scaling"]}}).empty());
+  Settings earlier = settings_of({}, {});
+  EXPECT_TRUE(conflicts(earlier, {{"rope_scaling", {{"rope_type", "default"}}}}).empty());
+  earlier.erase("rope_scaling");
+  EXPECT_TRUE(conflicts(earlier, {{"rope_scaling", {{"rope_type", "default"}}}}).empty());
+  EXPECT_EQ(conflicts(earlier, {{"rope_scaling", yarn}}).size(), 1u);
+  EXPECT_THROW(apply_settings({{"rope_scaling", {{"rope_type", "bent"}}}}, model, config, "x"), Error);
+}
+
 TEST(Settings, MistakesAreNamed) {
   model::ModelConfig model;
   TrainConfig config;

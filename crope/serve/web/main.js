@@ -48,10 +48,12 @@ async function start() {
   }
   showModel(model);
   const write = new WritePanel(model);
+  new ChatPanel(model, write.sampling);
   const attention = new AttentionPanel(model, () => write.current());
   const training = new TrainingPanel(model);
   tabs({
     write: {},
+    chat: {},
     attention: { open: () => attention.refresh() },
     training: { open: () => training.open(), close: () => training.close() },
     model: {},

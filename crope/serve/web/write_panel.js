@@ -22,6 +22,7 @@ class WritePanel {
     byId("score").addEventListener("click", () => this.run(false));
     byId("stop").addEventListener("click", () => this.abort?.abort());
     document.addEventListener("keydown", (event) => {
+      if (byId("panel-write").hidden) return;
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !this.abort) this.run(true);
       if (event.key === "Escape") { hideAlternatives(); this.abort?.abort(); }
     });
