@@ -69,7 +69,7 @@ Case make_case(model::Variant variant, at::ScalarType type) {
     values.push_back((at::rand(spec.shape) - 0.5).mul_(0.1).to(type));
   }
   const model::Transformer model = model::make_transformer(config, values);
-  const double bytes = model::cost_per_token(config, 1).weight_bytes * (type == at::kFloat ? 1.0 : 0.5);
+  const double bytes = model::weight_bytes(config, type == at::kFloat ? ops::WeightType::fp32 : ops::WeightType::bf16);
   return {fmt::format("{} {}", model::traits(variant).name, type == at::kFloat ? "fp32" : "bf16"), config,
           std::make_unique<infer::Decoder>(model), bytes};
 }

@@ -109,7 +109,7 @@ void run(const ChatFlags& flags) {
   Log log(stderr);
   const model::LanguageModel model = load_model(flags.generation, log);
   model.require_tokenizer();
-  infer::Engine engine(model.model, {});
+  infer::Engine engine(model.model, engine_options(flags.generation));
   Conversation conversation(model, flags);
   infer::GenerationRequest request{
       .max_tokens = flags.generation.max_tokens, .sampling = sampling, .stop = flags.generation.stop};

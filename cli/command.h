@@ -27,6 +27,7 @@ extern const Command kImportCommand;
 extern const Command kInfoCommand;
 extern const Command kParamsCommand;
 extern const Command kPruneCommand;
+extern const Command kQuantizeCommand;
 extern const Command kReportCommand;
 extern const Command kQuickstartCommand;
 extern const Command kReproduceCommand;

@@ -24,7 +24,7 @@ namespace {
 
 struct EvalFlags {
   eval::EvaluationOptions options;
-  std::string model, tasks, data, out, weights = "fp32", engine = "auto";
+  std::string model, tasks, data, out, weights, engine = "auto";
   std::vector<std::string> texts;
   RankFlags ranks{.timeout = 3600};  // ranks meet only at the end
   int threads = 0;
@@ -62,7 +62,7 @@ void run(EvalFlags flags) {
   at::set_num_threads(threads);
   eval::EvaluationOptions& options = flags.options;
   options.model = flags.model;
-  options.weights = Choice<ops::WeightType>::by_name(flags.weights, "--weights");
+  options.weights = weight_type_of(flags.weights);
   options.engine = Choice<infer::ScoreEngine>::by_name(flags.engine, "--engine");
   options.tasks = eval::parse_task_names(flags.tasks);
   options.data = flags.data;

@@ -48,9 +48,11 @@ interop::ExportReport run_export(const ExportFlags& flags, Log& log) {
                                 : interop::export_hf_native(flags.dir, flags.out, type, log);
   }
   if (flags.format == "gguf") {
-    const auto type = export_type<GgmlType>(
-        flags.type,
-        {{"f32", GgmlType::f32}, {"bf16", GgmlType::bf16}, {"f16", GgmlType::f16}, {"q8_0", GgmlType::q8_0}});
+    const auto type = export_type<GgmlType>(flags.type, {{"f32", GgmlType::f32},
+                                                         {"bf16", GgmlType::bf16},
+                                                         {"f16", GgmlType::f16},
+                                                         {"q8_0", GgmlType::q8_0},
+                                                         {"q4_0", GgmlType::q4_0}});
     return interop::export_gguf(flags.dir, flags.out, type, log);
   }
   const std::vector<std::string> formats = {"hf", "hf-native", "gguf"};
@@ -107,7 +109,8 @@ void declare_export(Flags& flags) {
                "Default: gguf for a name that ends in .gguf, else hf. hf: a folder for transformers and vLLM, as "
                "Qwen3ForCausalLM; hf-native: one that keeps a and b, with its "
                "own modelling file; gguf: a file for llama.cpp");
-  flags.option("--type,--dtype", values->type, "Type of the written matrices: f32, bf16, f16, and q8_0 for gguf");
+  flags.option("--type,--dtype", values->type,
+               "Type of the written matrices: f32, bf16, f16, and for gguf q8_0 and q4_0");
   flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });

@@ -71,7 +71,7 @@ void write_text(std::string_view text) {
 }
 
 Json result_json(const Prompt& prompt, const std::vector<infer::Generation>& results,
-                 const infer::Engine::Statistics& s) {
+                 const infer::Engine::Statistics& s, bool speculates) {
   Json choices = Json::array();
   for (std::size_t i = 0; i < results.size(); ++i) {
     choices.push_back({{"index", i},
@@ -79,13 +79,17 @@ Json result_json(const Prompt& prompt, const std::vector<infer::Generation>& res
                        {"ids", results[i].ids},
                        {"finish_reason", infer::finish_reason_name(results[i].finish)}});
   }
-  return {{"prompt_tokens", prompt.ids.size()},
-          {"choices", choices},
-          {"new_tokens", s.new_tokens},
-          {"prefill_seconds", s.prefill_seconds},
-          {"decode_seconds", s.decode_seconds},
-          {"decode_tokens_per_second",
-           s.decode_seconds > 0 ? static_cast<double>(s.decoded_tokens) / s.decode_seconds : 0.0}};
+  const auto ratio = [](auto x, auto y) { return y > 0 ? static_cast<double>(x) / static_cast<double>(y) : 0.0; };
+  Json json = {
+      {"prompt_tokens", prompt.ids.size()}, {"choices", choices},
+      {"new_tokens", s.new_tokens},         {"prefill_seconds", s.prefill_seconds},
+      {"decode_seconds", s.decode_seconds}, {"decode_tokens_per_second", ratio(s.decoded_tokens, s.decode_seconds)}};
+  if (speculates) {
+    json["speculation"] = {{"guessed_tokens", s.guessed_tokens},
+                           {"right_tokens", s.right_tokens},
+                           {"acceptance_rate", ratio(s.right_tokens, s.guessed_tokens)}};
+  }
+  return json;
 }
 
 // Texts that were made side by side, each behind the prompt where that is echoed.
@@ -99,6 +103,7 @@ void print_results(const std::vector<infer::Generation>& results, std::string_vi
 void run(const GenerateFlags& flags) {
   const infer::SamplingOptions sampling = sampling_of(flags.generation);
   if (flags.n < 1) throw UsageError(fmt::format("--n: expected a number from 1, got {}", flags.n));
+  const infer::EngineOptions options = engine_options(flags.generation);
   Log log(stderr);
   const model::LanguageModel model = load_model(flags.generation, log);
   const Prompt prompt = read_prompt(flags, model);
@@ -119,7 +124,7 @@ void run(const GenerateFlags& flags) {
   const bool streams = flags.n == 1 && !flags.json;
   std::vector<infer::Generation> results(requests.size());
   std::size_t shown = 0;
-  infer::Engine engine(model.model, {});
+  infer::Engine engine(model.model, options);
   {
     Progress progress(log, {.label = "generate", .unit = "tokens"});
     infer::generate(engine, tokenizer, requests, {},
@@ -137,7 +142,7 @@ void run(const GenerateFlags& flags) {
                      .on_done = [&](std::size_t index, const infer::Generation& result) { results[index] = result; }});
   }
   if (flags.json) {
-    fmt::print("{}\n", result_json(prompt, results, engine.statistics()).dump());
+    fmt::print("{}\n", result_json(prompt, results, engine.statistics(), options.speculate > 0).dump());
   } else if (streams) {
     write_text("\n");
   } else {

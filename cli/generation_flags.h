@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,14 @@
 
 namespace crope::cli {
 
-// Of --weights, wherever a command has it.
+// Of --weights, wherever a command has it. "" stands for the type that the model records.
 inline constexpr const char* kWeightsHelp =
-    "fp32; bf16 takes half the memory, int8 a quarter, int4 an eighth: faster, less exact";
+    "Type of the weights in memory: fp32, bf16 (half the memory), int8 (a quarter) or int4 (an eighth); smaller is "
+    "faster "
+    "and less exact (default: as the model was saved, which is fp32 unless it was quantised)";
+
+// Throws UsageError if the word is no type.
+std::optional<ops::WeightType> weight_type_of(const std::string& word);
 
 struct GenerationFlags {
   std::string dir;
@@ -23,10 +29,11 @@ struct GenerationFlags {
   infer::SamplingOptions sampling;
   std::int64_t seed = 0;
   std::vector<std::string> stop;
-  std::string weights = "fp32";
+  std::string weights;
   bool ignore_eos = false;
   bool add_bos = false;
   std::string chat_template;
+  std::int64_t speculate = 0;
   int threads = 0;
 };
 
@@ -44,7 +51,13 @@ void declare_chat_template_flag(Flags& flags, GenerationFlags& values);
 // The template that the flag names, else the model's own. Throws UsageError if it is of no known family.
 infer::ChatTemplate chat_template_of(const GenerationFlags& flags, const model::LanguageModel& model);
 
-// "37 tokens in 1.23 s: 30.1 tokens/s", and the same of the prompt.
+// --speculate of the commands that generate.
+void declare_speculate_flag(Flags& flags, GenerationFlags& values);
+
+// Throws UsageError naming the flag.
+infer::EngineOptions engine_options(const GenerationFlags& flags);
+
+// "37 tokens in 1.23 s: 30.1 tokens/s", the same of the prompt, and how many guesses were right where there were any.
 std::string speed_line(const infer::Engine::Statistics& statistics);
 
 }  // namespace crope::cli

@@ -23,13 +23,15 @@ struct ImportFlags {
 };
 
 void import_model(const ImportFlags& flags, Log& log) {
-  if (flags.weights != "fp32" && flags.weights != "bf16") {
-    throw UsageError(fmt::format("--weights: expected fp32 or bf16, got '{}'", flags.weights));
+  if (flags.weights != "fp32" && flags.weights != "bf16" && flags.weights != "kept") {
+    throw UsageError(fmt::format("--weights: expected fp32, bf16 or kept, got '{}'", flags.weights));
   }
-  const torch::ScalarType type = flags.weights == "fp32" ? torch::kFloat32 : torch::kBFloat16;
+  const torch::ScalarType type = flags.weights == "bf16" ? torch::kBFloat16 : torch::kFloat32;
   if (std::filesystem::is_directory(flags.source)) {
-    if (type != torch::kFloat32) throw UsageError("--weights: a Hugging Face directory is read into fp32");
+    if (flags.weights != "fp32") throw UsageError("--weights: a Hugging Face directory is read into fp32");
     interop::import_hf(flags.source, flags.out, log);
+  } else if (flags.source.ends_with(".gguf") && flags.weights == "kept") {
+    interop::import_gguf_blocks(flags.source, flags.out, log);
   } else if (flags.source.ends_with(".gguf")) {
     interop::import_gguf(flags.source, flags.out, type, log);
   } else if (!std::filesystem::exists(flags.source)) {
@@ -58,7 +60,9 @@ void declare_import(Flags& flags) {
   flags.positional("source", values->source,
                    "A Hugging Face directory (config.json and safetensors), or a GGUF file (the first of several)");
   flags.positional("out", values->out, "The model directory to make");
-  flags.option("--weights", values->weights, "Type of the written weights of a GGUF file: fp32 or bf16");
+  flags.option(
+      "--weights", values->weights,
+      "Type of the written weights of a GGUF file: fp32, bf16, or kept: its Q8_0, Q4_0 and Q4_1 blocks as they are");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });
 }

@@ -8,6 +8,7 @@
 #include "crope/formats/safetensors.h"
 #include "crope/model/cost.h"
 #include "crope/model/model_dir.h"
+#include "crope/model/weight_type.h"
 #include "crope/text/tokenizer.h"
 
 namespace crope::cli {
@@ -16,7 +17,8 @@ namespace {
 Json describe(const std::filesystem::path& path) {
   const std::filesystem::path dir = model::resolve_model_dir(path);
   const model::ModelConfig config = model::load_config(dir);
-  const auto file = formats::SafetensorsFile::open(dir / "model.safetensors");
+  const auto file = formats::SafetensorsFile::open(dir / model::kWeightsFile);
+  const ops::WeightType weights = model::load_weight_type(dir);
   const model::ParameterCounts counts = model::count_parameters(config);
   const model::Cost cost = model::cost_per_token(config, config.max_seq_len);
   return {{"directory", dir.string()},
@@ -28,12 +30,13 @@ Json describe(const std::filesystem::path& path) {
             {"norm", counts.norm},
             {"total", counts.total()},
             {"attention_saving", model::attention_saving(config)}}},
+          {"weights", Choice(weights).name()},
           {"tensors", file.tensors().size()},
           {"type", file.tensors().empty() ? "" : formats::element_name(file.tensors().front().type)},
           {"bytes", file.mapping()->bytes().size()},
           {"forward_flops_per_token", cost.forward_flops},
           {"training_flops_per_token", cost.training_flops},
-          {"weight_bytes_per_token", cost.weight_bytes},
+          {"weight_bytes_per_token", model::weight_bytes(config, weights)},
           {"cache_bytes_per_token", cost.cache_bytes},
           {"tokenizer", std::filesystem::exists(dir / text::kTokenizerFile)}};
 }

@@ -40,7 +40,7 @@ const std::vector<Task>& all_tasks() {
       {"Train", {&cli::kTrainCommand, &cli::kUpcycleCommand}},
       {"Evaluate", {&cli::kEvalCommand, &cli::kScoreCommand, &cli::kCompareCommand}},
       {"Use a model", {&cli::kGenerateCommand, &cli::kChatCommand, &cli::kServeCommand}},
-      {"Convert", {&cli::kImportCommand, &cli::kExportCommand, &cli::kPruneCommand}},
+      {"Convert", {&cli::kImportCommand, &cli::kExportCommand, &cli::kQuantizeCommand, &cli::kPruneCommand}},
       {"Explain", {&cli::kAnalyzeCommand, &cli::kExamplesCommand, &cli::kReportCommand}},
       {"Repeat the paper", {&cli::kReproduceCommand, &cli::kClaimsCommand}},
   };

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 #include "cli/command.h"
 #include "cli/generation_flags.h"
@@ -14,7 +13,7 @@
 #include "crope/base/file.h"
 #include "crope/base/log.h"
 #include "crope/base/threads.h"
-#include "crope/infer/decoder.h"
+#include "crope/infer/token_losses.h"
 #include "crope/model/language_model.h"
 
 namespace crope::cli {
@@ -25,7 +24,7 @@ struct ScoreFlags {
   std::string ids;
   std::string ids_file;
   std::string text;
-  std::string weights = "fp32";
+  std::string weights;
   int threads = 0;
   bool json = false;
 };
@@ -60,21 +59,13 @@ void check_length(std::size_t length, std::int64_t max_seq_len) {
 // -log p of each token but the first: by the forward pass of training, or with other weights as generation has it.
 at::Tensor token_losses(const model::Transformer& model, const std::vector<std::int64_t>& ids) {
   if (model::weight_type(model) == ops::WeightType::fp32) return model::token_losses(model, at::tensor(ids, at::kLong));
-  const std::vector<std::int32_t> read(ids.begin(), ids.end() - 1);
-  if (read.empty()) return at::empty({0});
   infer::Decoder decoder(model);
-  infer::KvCache cache = decoder.make_cache();
-  const infer::Chunk chunk{.cache = &cache, .ids = read};
-  decoder.append({&chunk, 1});
-  std::vector<std::int64_t> rows(read.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  const at::Tensor next = at::tensor(ids, at::kLong).narrow(0, 1, static_cast<std::int64_t>(read.size()));
-  return -at::log_softmax(decoder.logits(rows), 1).gather(1, next.unsqueeze(1)).squeeze(1);
+  return infer::token_losses(decoder, std::vector<std::int32_t>(ids.begin(), ids.end()));
 }
 
 void run(const ScoreFlags& flags) {
   Log log(stderr);
-  const auto weights = Choice<ops::WeightType>::by_name(flags.weights, "--weights");
+  const auto weights = weight_type_of(flags.weights);
   at::set_num_threads(resolve_thread_count(flags.threads));
   const model::LanguageModel model = model::load_language_model(flags.dir, log, weights);
   const std::vector<std::int64_t> ids = read_sequence(flags, model);

@@ -78,8 +78,10 @@ serve::InferenceOptions inference_options(const ServeFlags& flags, const model::
   const double cache_bytes = static_cast<double>(in_range("--cache-mb", flags.cache_mb, 0, 1 << 24)) * (1 << 20);
   const auto kept_tokens =
       static_cast<std::int64_t>(cache_bytes / model::cost_per_token(config, config.max_seq_len).cache_bytes);
-  return {.engine = {.prefill_tokens = in_range("--prefill-tokens", flags.prefill_tokens, 1, 1 << 20),
-                     .kept_tokens = std::min(kept_tokens, kMostKeptWindows * config.max_seq_len)},
+  infer::EngineOptions engine = engine_options(flags.generation);
+  engine.prefill_tokens = in_range("--prefill-tokens", flags.prefill_tokens, 1, 1 << 20);
+  engine.kept_tokens = std::min(kept_tokens, kMostKeptWindows * config.max_seq_len);
+  return {.engine = engine,
           .max_sequences = in_range("--max-sequences", flags.max_sequences, 1, 4096),
           .max_waiting = in_range("--max-waiting", flags.max_waiting, 1, 1 << 20)};
 }
@@ -93,11 +95,12 @@ std::string own_name(const std::string& dir) {
   return name.empty() || valid_utf8_prefix(name) < name.size() ? "crope" : name;
 }
 
-serve::ApiOptions api_options(const ServeFlags& flags, const model::LanguageModel& model, Log& log) {
+serve::ApiOptions api_options(const ServeFlags& flags, const model::LanguageModel& model,
+                              const serve::InferenceOptions& inference, Log& log) {
   serve::ApiOptions options{
       .name = flags.name.empty() ? own_name(flags.generation.dir) : flags.name,
       .key = std::nullopt,
-      .inference = inference_options(flags, model.model.config),
+      .inference = inference,
       .request_time = std::chrono::seconds(in_range("--request-seconds", flags.request_seconds, 1, 1 << 20)),
       .max_choices = std::min<std::int64_t>(256, flags.max_waiting),
       .chat = served_chat_template(flags, model, log)};
@@ -118,10 +121,9 @@ serve::HttpOptions http_options(const ServeFlags& flags) {
           .access = {.hosts = flags.allowed_hosts, .origins = flags.allowed_origins}};
 }
 
-// Shortens the model's window to the context that is served. Memory is checked with the weights in it.
-model::LanguageModel with_context(model::LanguageModel model, const ServeFlags& flags, Log& log) {
-  model::ModelConfig& config = model.model.config;
-  const serve::InferenceOptions options = inference_options(flags, config);
+// Shortens the model's window to the context that is served, and what is kept of ended sequences with it. Memory is
+// checked with the weights in it.
+void shorten_context(model::ModelConfig& config, serve::InferenceOptions& options, const ServeFlags& flags, Log& log) {
   const serve::ContextNeeds needs{.sequences = options.max_sequences,
                                   .kept_tokens = options.engine.kept_tokens,
                                   .free_bytes = static_cast<double>(free_memory())};
@@ -136,15 +138,15 @@ model::LanguageModel with_context(model::LanguageModel model, const ServeFlags& 
                     "error",
                     fitting));
   }
-  return model;
+  options.engine.kept_tokens = std::min(options.engine.kept_tokens, kMostKeptWindows * config.max_seq_len);
 }
 
 struct Served {
   model::LanguageModel model;
   serve::Api api;
 
-  Served(model::LanguageModel loaded, const ServeFlags& flags, Log& log)
-      : model(std::move(loaded)), api(model, api_options(flags, model, log)) {}
+  Served(model::LanguageModel loaded, const serve::InferenceOptions& inference, const ServeFlags& flags, Log& log)
+      : model(std::move(loaded)), api(model, api_options(flags, model, inference, log)) {}
 };
 
 // In a thread that ends: OpenMP holds workers ready for every thread that has used them, and as soon as there are more
@@ -153,7 +155,9 @@ std::unique_ptr<Served> load(const ServeFlags& flags, Log& log) {
   return std::async(std::launch::async,
                     [&] {
                       model::LanguageModel model = load_model(flags.generation, log);
-                      return std::make_unique<Served>(with_context(std::move(model), flags, log), flags, log);
+                      serve::InferenceOptions inference = inference_options(flags, model.model.config);
+                      shorten_context(model.model.config, inference, flags, log);
+                      return std::make_unique<Served>(std::move(model), inference, flags, log);
                     })
       .get();
 }
@@ -193,6 +197,7 @@ void declare_serve(Flags& flags) {
   flags.option("--api-key-file", values->api_key_file, "A file whose first line clients must send as their key");
   flags.option("--model-name", values->name, "The model's name in answers (default: its folder's name)");
   flags.option("--weights", values->generation.weights, kWeightsHelp);
+  declare_speculate_flag(flags, values->generation);
   declare_chat_template_flag(flags, values->generation);
   flags.option("--threads", values->generation.threads, "Number of threads (0: all processors)");
   flags.option("--context", values->context,

@@ -102,8 +102,8 @@ Json evaluate(const EvaluationOptions& options, Log& log, const std::shared_ptr<
   const fs::path& out = options.out;
   make_folder(out);
   facts.fingerprint = model_fingerprint(dir);
-  if (options.weights != ops::WeightType::fp32) {
-    facts.fingerprint += fmt::format(" {}", Choice(options.weights).name());  // another model, by what it answers
+  if (options.weights && *options.weights != model::load_weight_type(dir)) {
+    facts.fingerprint += fmt::format(" {}", Choice(*options.weights).name());  // another model, by what it answers
   }
   std::optional<StoredResults> stored;
   std::set<std::string> kept;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,8 @@ struct EvaluationOptions {
   bool log_samples = false;
   bool overwrite = false;  // results on fewer items may replace those on more
   bool add_bos = false;
-  ops::WeightType weights = ops::WeightType::fp32;
-  std::string device = "auto";  // rank_device.h
+  std::optional<ops::WeightType> weights = {};  // without one: as the model records
+  std::string device = "auto";                  // rank_device.h
   infer::ScoreEngine engine = infer::ScoreEngine::automatic;
   std::string program = {};  // recorded in results.json
 };

@@ -17,22 +17,15 @@ namespace {
 using ops::Output;
 using torch::Tensor;
 
-// Up to this many rows a kernel reads the weights once for all of them; beyond, matrix products take over. A choice,
-// not yet a measurement.
-constexpr std::int64_t kFewRows = 24;
+constexpr std::int64_t kFewRows = Decoder::kFewRows;
 
 Tensor gain_of(const Tensor& gain, std::int64_t width) {
   return gain.defined() ? model::expand_gain(gain.detach(), width).to(at::kFloat).contiguous() : Tensor();
 }
 
-// Embedding and output stay at 8 bits where the others have 4: every token is rounded by them.
-ops::WeightType vocabulary_type(const model::Transformer& model) {
-  return model.inference_weights == ops::WeightType::int4 ? ops::WeightType::int8 : model.inference_weights;
-}
-
 void check_model(const model::Transformer& model) {
-  const auto type = model.embedding.scalar_type();
-  const auto device = model.embedding.device();
+  const auto type = model.embedding.defined() ? model.embedding.scalar_type() : at::kFloat;
+  const auto device = model::device_of(model);
   if (ops::inference_kernels(device, at::kFloat).linear_rows != nullptr && ops::is_weight_type(type)) return;
   throw Error(fmt::format("generation and scoring need a model on the CPU in fp32 or bf16, this one is {} on {}",
                           toString(type), device.str()));
@@ -42,17 +35,17 @@ void check_model(const model::Transformer& model) {
 
 struct Decoder::State {
   struct Layer {
-    Layer(const model::Block& block, const model::ModelConfig& config, ops::WeightType type)
+    Layer(const model::Block& block, const model::ModelConfig& config)
         : attention_norm(gain_of(block.attention_norm, config.d_model)),
           q_norm(gain_of(block.attention.q_norm, config.qk_width())),
           k_norm(gain_of(block.attention.k_norm, config.qk_width())),
           feed_forward_norm(gain_of(block.feed_forward_norm, config.d_model)),
-          qkv{ops::stored(block.attention.qkv[0], type), ops::stored(block.attention.qkv[1], type),
-              ops::stored(block.attention.qkv[2], type)},
-          o(ops::stored(block.attention.o, type)),
-          gate(ops::stored(block.feed_forward.gate, type)),
-          up(ops::stored(block.feed_forward.up, type)),
-          down(ops::stored(block.feed_forward.down, type)) {}
+          qkv{ops::stored(block.attention.qkv[0]), ops::stored(block.attention.qkv[1]),
+              ops::stored(block.attention.qkv[2])},
+          o(ops::stored(block.attention.o)),
+          gate(ops::stored(block.feed_forward.gate)),
+          up(ops::stored(block.feed_forward.up)),
+          down(ops::stored(block.feed_forward.down)) {}
 
     Tensor attention_norm, q_norm, k_norm, feed_forward_norm;
     std::array<ops::Weight, 3> qkv;
@@ -67,13 +60,11 @@ struct Decoder::State {
 
   explicit State(const model::Transformer& model)
       : config(model.config),
-        embedding(ops::stored(ops::DenseWeight{model.embedding}, vocabulary_type(model))),
+        embedding(ops::stored(model::embedding_weight(model))),
         norm(gain_of(model.norm, model.config.d_model)),
-        output(model.output.is_same(model.embedding)
-                   ? embedding
-                   : ops::stored(ops::DenseWeight{model.output}, vocabulary_type(model))),
-        device(model.embedding.device()) {
-    for (const model::Block& block : model.blocks) layers.emplace_back(block, config, model.inference_weights);
+        output(ops::stored(model::output_weight(model))),
+        device(model::device_of(model)) {
+    for (const model::Block& block : model.blocks) layers.emplace_back(block, config);
   }
 
   const ops::Kernels& kernels() const { return ops::inference_kernels(device, at::kFloat); }
@@ -88,9 +79,14 @@ struct Decoder::State {
   void project_qkv(const Layer& layer);
   void rotate_and_store(const Layer& layer, std::int64_t index, std::span<const Chunk> chunks);
   void attend(std::int64_t index, std::span<const Chunk> chunks);
-  void feed_forward(const Layer& layer);
+  void feed_forward(const Layer& layer, std::int64_t index);
+
+  void show(std::int64_t index, BlockInput input, const RowBuffer& x) const {
+    if (observer) observer(index, input, x.tensor());
+  }
 
   model::ModelConfig config;
+  InputObserver observer;
   ops::Weight embedding;  // [V, D]
   Tensor norm;            // [D]
   ops::Weight output;     // [V, D]
@@ -147,11 +143,13 @@ void Decoder::State::resize_work() {
 
 void Decoder::State::cut_tiles(std::span<const Chunk> chunks, bool with_skipped) {
   tiles.clear();
+  // A tile of several rows sums in another order than one of a single row.
+  const std::int64_t most = rows <= kFewRows ? 1 : ops::kMostTileRows;
   std::int64_t row = 0;
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     const auto count = static_cast<std::int64_t>(chunks[c].ids.size());
     for (std::int64_t i = with_skipped ? 0 : chunks[c].skip_outputs; i < count;) {
-      const std::int64_t height = std::min(ops::kMostTileRows, count - i);
+      const std::int64_t height = std::min(most, count - i);
       tiles.push_back({c, row, height, chunks[c].cache->length() + i + 1});
       row += height;
       i += height;
@@ -248,7 +246,8 @@ void Decoder::State::attend(std::int64_t index, std::span<const Chunk> chunks) {
                               .out = mixed.view()});
 }
 
-void Decoder::State::feed_forward(const Layer& layer) {
+void Decoder::State::feed_forward(const Layer& layer, std::int64_t index) {
+  show(index, BlockInput::feed_forward, normed);
   if (rows > kFewRows) {
     ops::multiply_rows(layer.gate, normed.tensor(), gate.tensor(), Output::overwrite);
     ops::multiply_rows(layer.up, normed.tensor(), up.tensor(), Output::overwrite);
@@ -260,6 +259,7 @@ void Decoder::State::feed_forward(const Layer& layer) {
                                  .gated = gate.view(),
                                  .up_rows = up.view()});
   }
+  show(index, BlockInput::down, gate);
   multiply(layer.down, gate, hidden, Output::add);
 }
 
@@ -270,6 +270,10 @@ Decoder::Decoder(const model::Transformer& model) {
 }
 
 Decoder::~Decoder() = default;
+
+void Decoder::observe(InputObserver observer) {
+  state_->observer = std::move(observer);
+}
 
 const model::ModelConfig& Decoder::config() const {
   return state_->config;
@@ -284,6 +288,7 @@ Tensor Decoder::append(std::span<const Chunk> chunks) {
     const State::Layer& layer = state.layers[i];
     const auto index = static_cast<std::int64_t>(i);
     state.normalise(state.hidden.view(), layer.attention_norm, state.normed.view());
+    state.show(index, BlockInput::attention, state.normed);
     state.project_qkv(layer);
     state.rotate_and_store(layer, index, chunks);
     if (i + 1 == state.layers.size()) {
@@ -291,9 +296,10 @@ Tensor Decoder::append(std::span<const Chunk> chunks) {
       if (state.rows == 0) break;
     }
     state.attend(index, chunks);
+    state.show(index, BlockInput::o, state.mixed);
     state.multiply(layer.o, state.mixed, state.hidden, Output::add);
     state.normalise(state.hidden.view(), layer.feed_forward_norm, state.normed.view());
-    state.feed_forward(layer);
+    state.feed_forward(layer, index);
   }
   for (const Chunk& chunk : chunks) chunk.cache->advance(static_cast<std::int64_t>(chunk.ids.size()));
   return state.hidden.tensor();

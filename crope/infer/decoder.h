@@ -25,12 +25,21 @@ struct Chunk {
   std::int64_t skip_outputs = 0;  // number of leading tokens that only go into the cache: their output is not needed
 };
 
-// A model on the CPU with its weights in fp32 or bf16, which are shared, or rounded to int8 or int4, which are the
-// decoder's own; sums are in fp32. Keeps working memory, which grows to the largest call. Used by one thread at a time;
-// itself uses as many as ATen does.
+// What the matrices of a block are multiplied with: Q, K and V; O; gate and up; down.
+enum class BlockInput { attention, o, feed_forward, down };
+
+// Sees the rows [R, N], in halves, that come to a block's matrices.
+using InputObserver = std::function<void(std::int64_t block, BlockInput input, const torch::Tensor& rows)>;
+
+// A model on the CPU, whose weights are shared; sums are in fp32. Keeps working memory, which grows to the largest
+// call. Used by one thread at a time; itself uses as many as ATen does.
 class Decoder {
  public:
-  // Throws Error if the model is not on the CPU, of another type, or to be rounded and not finite.
+  // Up to this many rows a call reads the weights once for all of them, and a row gets the same bits whatever the
+  // others are; beyond, matrix products take over. A choice, not yet a measurement.
+  static constexpr std::int64_t kFewRows = 24;
+
+  // Throws Error if the model is not on the CPU, or its weights are neither fp32 nor bf16 nor quantised.
   explicit Decoder(const model::Transformer& model);
   ~Decoder();
   Decoder(const Decoder&) = delete;
@@ -45,6 +54,9 @@ class Decoder {
   // Throws Error if a chunk is empty, an id is outside the vocabulary, or a sequence becomes longer than max_seq_len.
   // REQUIRES: no cache is there twice, and skip_outputs <= ids.size().
   torch::Tensor append(std::span<const Chunk> chunks);
+
+  // Whom append() shows its rows. Nobody unless set.
+  void observe(InputObserver observer);
 
   // Logits [n, V], dense, of these rows of append's result. Overwritten by the next call.
   torch::Tensor logits(std::span<const std::int64_t> rows);

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <unordered_set>
 
 #include "crope/base/error.h"
 #include "crope/base/parallel.h"
+#include "crope/infer/ngram_draft.h"
 #include "crope/infer/prefix_tree.h"
+#include "crope/infer/top_tokens.h"
 #include "crope/ops/device.h"
 #include "crope/ops/row_maximum.h"
 
@@ -23,35 +23,6 @@ constexpr std::size_t kMostLogitRows = 256;
 
 std::span<float> row_of(const at::Tensor& logits, std::int64_t r) {
   return {ops::mutable_view(logits).row(r), static_cast<std::size_t>(logits.size(1))};
-}
-
-// The `count` largest, the first of several that are equal before the others.
-std::vector<TokenProbability> top_of(std::span<const float> logits, std::int64_t count, double normalizer) {
-  const auto size = static_cast<std::size_t>(std::min(count, static_cast<std::int64_t>(logits.size())));
-  if (size == 0) return {};
-  const auto value = [&](std::int32_t id) {
-    const float logit = logits[static_cast<std::size_t>(id)];
-    return std::isnan(logit) ? -std::numeric_limits<float>::infinity() : logit;
-  };
-  const auto precedes = [&](std::int32_t x, std::int32_t y) {
-    const float a = value(x), b = value(y);
-    return a != b ? a > b : x < y;
-  };
-  std::vector<std::int32_t> ids;  // a heap whose front is the least likely
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const auto id = static_cast<std::int32_t>(i);
-    if (ids.size() == size) {
-      if (!precedes(id, ids.front())) continue;
-      std::pop_heap(ids.begin(), ids.end(), precedes);
-      ids.pop_back();
-    }
-    ids.push_back(id);
-    std::push_heap(ids.begin(), ids.end(), precedes);
-  }
-  std::sort_heap(ids.begin(), ids.end(), precedes);
-  std::vector<TokenProbability> top;
-  for (const std::int32_t id : ids) top.push_back({id, logits[static_cast<std::size_t>(id)] - normalizer});
-  return top;
 }
 
 }  // namespace
@@ -80,7 +51,9 @@ struct Engine::Sequence {
   TokenSampler sampler;
   KvCache cache;
   std::vector<std::int32_t> ids;  // to be read: prompt and what came after it; the cache holds the first of them
-  bool started = false;           // its prompt is being read
+  NgramDraft draft;
+  bool started = false;                     // its prompt is being read
+  std::vector<std::int32_t> step_ids = {};  // what this step reads: its pending token, and guesses of those that follow
   std::vector<PromptToken> scores = {};
 
   // Tokens of the prompt that are read: of one that is only scored, all but the last.
@@ -89,6 +62,7 @@ struct Engine::Sequence {
   }
   std::int64_t pending() const { return static_cast<std::int64_t>(ids.size()) - cache.length(); }
   bool reads_prompt() const { return cache.length() < prompt_size(); }
+  std::int64_t made() const { return static_cast<std::int64_t>(ids.size()) - prompt_size(); }
   std::int64_t score_width() const { return request.scores_prompt ? request.top_log_probabilities : -1; }
 };
 
@@ -109,6 +83,10 @@ struct Engine::Row {
 Engine::Engine(const model::Transformer& model, const EngineOptions& options) : decoder_(model), options_(options) {
   if (options.prefill_tokens < 1) {
     throw UsageError(fmt::format("prefill_tokens: expected a number from 1, got {}", options.prefill_tokens));
+  }
+  if (options.speculate < 0 || options.speculate > kMostSpeculation) {
+    throw UsageError(
+        fmt::format("speculate: expected a number from 0 to {}, got {}", kMostSpeculation, options.speculate));
   }
 }
 
@@ -138,8 +116,8 @@ std::int64_t Engine::admit(SequenceRequest request) {
   TokenSampler sampler(request.sampling, request.prompt);
   std::vector<std::int32_t> ids = request.prompt;
   if (only_scores) ids.pop_back();
-  sequences_.push_back(
-      {next_number_, std::move(request), std::move(sampler), decoder_.make_cache(), std::move(ids), false});
+  sequences_.push_back({next_number_, std::move(request), std::move(sampler), decoder_.make_cache(), std::move(ids),
+                        NgramDraft(options_.speculate)});
   return next_number_++;
 }
 
@@ -259,7 +237,7 @@ void Engine::score_prompts(std::span<const Row> rows) {
       score.top = row.sequence->score_width() == 1
                       ? std::vector<TokenProbability>{{static_cast<std::int32_t>(maximum.index),
                                                        maximum.value - maximum.log_sum_exp}}
-                      : top_of(values, row.sequence->score_width(), maximum.log_sum_exp);
+                      : top_tokens(values, row.sequence->score_width(), maximum.log_sum_exp);
     }
   });
 }
@@ -272,22 +250,50 @@ TokenEvent Engine::take_token(Sequence& sequence, std::span<float> logits) {
   std::vector<float> untouched;
   if (top >= 0) {
     normalizer = ops::row_maximum(logits).log_sum_exp;
-    event.top = top_of(logits, top, normalizer);
+    event.top = top_tokens(logits, top, normalizer);
     untouched.assign(logits.begin(), logits.end());
   }
   event.id = sequence.sampler.sample(logits);
   if (top >= 0) event.log_probability = untouched[static_cast<std::size_t>(event.id)] - normalizer;
   sequence.ids.push_back(event.id);
   ++statistics_.new_tokens;
-  const std::int64_t made = static_cast<std::int64_t>(sequence.ids.size()) - sequence.prompt_size();
   if (std::ranges::find(sequence.request.end_tokens, event.id) != sequence.request.end_tokens.end()) {
     event.finish = FinishReason::end_token;
-  } else if (made >= sequence.request.max_tokens) {
+  } else if (sequence.made() >= sequence.request.max_tokens) {
     event.finish = FinishReason::length;
-  } else if (sequence.cache.length() >= config().max_seq_len) {
+  } else if (std::ssize(sequence.ids) > config().max_seq_len) {  // this one cannot be read
     event.finish = FinishReason::window;
   }
   return event;
+}
+
+// What a sequence reads in this step: its pending token and at most `room` guesses.
+void Engine::add_guess(Sequence& sequence, std::int64_t room) {
+  const std::int64_t left = sequence.request.max_tokens - sequence.made();  // of which one comes without a guess
+  const std::int64_t window = config().max_seq_len - std::ssize(sequence.ids);
+  sequence.step_ids = {sequence.ids.back()};
+  const std::vector<std::int32_t> guess = sequence.draft.guess(sequence.ids, std::min({room, left - 1, window}));
+  sequence.step_ids.insert(sequence.step_ids.end(), guess.begin(), guess.end());
+}
+
+// The tokens that come of the rows of logits from `row` on: one for what was pending, and one for each guess as long as
+// the one before was right.
+void Engine::take_tokens(Sequence& sequence, const at::Tensor& logits, std::int64_t row,
+                         std::vector<TokenEvent>& events) {
+  const auto guessed = std::max<std::int64_t>(0, std::ssize(sequence.step_ids) - 1);
+  const std::int64_t read = sequence.cache.length() - guessed;
+  std::int64_t right = 0;
+  for (;; ++right) {
+    events.push_back(take_token(sequence, row_of(logits, row + right)));
+    if (events.back().finish != FinishReason::none || right == guessed) break;
+    if (events.back().id != sequence.step_ids[static_cast<std::size_t>(right) + 1]) break;
+  }
+  sequence.cache.take_back(read + right);
+  sequence.step_ids.clear();
+  if (guessed == 0) return;
+  sequence.draft.report(guessed, right);
+  statistics_.guessed_tokens += guessed;
+  statistics_.right_tokens += right;
 }
 
 void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
@@ -298,6 +304,9 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
   std::vector<Sequence*> scored;  // completely, and nothing follows
   std::vector<Sequence*> failed;  // for want of memory
   std::int64_t row = 0, prompt_tokens = 0;
+  // Beside prompts nothing is guessed: they fill the step.
+  const bool speculates = options_.speculate > 0 && std::ranges::none_of(sequences_, &Sequence::reads_prompt);
+  const std::int64_t guesses = Decoder::kFewRows / std::ssize(sequences_) - 1;
   for (Sequence& sequence : sequences_) {
     std::int64_t count = sequence.pending();
     const bool reads_prompt = sequence.reads_prompt();
@@ -309,6 +318,9 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
         sequence.started = true;
       }
       count = std::min(sequence.pending(), options_.prefill_tokens - prompt_tokens);
+    } else if (speculates) {
+      add_guess(sequence, guesses);
+      count = std::ssize(sequence.step_ids);
     }
     if (!make_room(sequence, count)) {
       failed.push_back(&sequence);
@@ -316,11 +328,14 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
     }
     if (reads_prompt) prompt_tokens += count;
     const auto first = static_cast<std::size_t>(sequence.cache.length());
-    const bool is_last = count == sequence.pending();
+    const bool is_last = count >= sequence.pending();
     const bool scores = reads_prompt && sequence.request.scores_prompt;
-    const std::int64_t wanted = scores ? count : (is_last && sequence.request.max_tokens > 0 ? 1 : 0);
-    chunks.push_back(
-        {&sequence.cache, std::span(sequence.ids).subspan(first, static_cast<std::size_t>(count)), count - wanted});
+    const std::int64_t next = !sequence.step_ids.empty() ? count : 1;
+    const std::int64_t wanted = scores ? count : (is_last && sequence.request.max_tokens > 0 ? next : 0);
+    const std::span<const std::int32_t> ids =
+        sequence.step_ids.empty() ? std::span(sequence.ids).subspan(first, static_cast<std::size_t>(count))
+                                  : std::span(sequence.step_ids);
+    chunks.push_back({&sequence.cache, ids, count - wanted});
     if (scores) {
       for (std::int64_t i = 0; i < count; ++i) {
         const std::size_t place = first + static_cast<std::size_t>(i) + 1;
@@ -332,7 +347,7 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
     if (sequence.request.max_tokens == 0) {
       scored.push_back(&sequence);
     } else {
-      next_rows.push_back({&sequence, row - 1, sequence.ids.size()});
+      for (std::int64_t i = row - next; i < row; ++i) next_rows.push_back({&sequence, i, sequence.ids.size()});
     }
   }
   if (!chunks.empty()) decoder_.append(chunks);
@@ -344,8 +359,10 @@ void Engine::step(const std::function<void(const TokenEvent&)>& on_token) {
     std::vector<std::int64_t> numbers;
     for (const Row& next : next_rows) numbers.push_back(next.row);
     const at::Tensor logits = decoder_.logits(numbers);
-    for (std::size_t i = 0; i < next_rows.size(); ++i) {
-      events.push_back(take_token(*next_rows[i].sequence, row_of(logits, static_cast<std::int64_t>(i))));
+    for (std::size_t i = 0, end = 0; i < next_rows.size(); i = end) {
+      Sequence& sequence = *next_rows[i].sequence;
+      while (end < next_rows.size() && next_rows[end].sequence == &sequence) ++end;
+      take_tokens(sequence, logits, static_cast<std::int64_t>(i), events);
       if (events.back().finish != FinishReason::none) remove(events.back().sequence);
     }
   }

@@ -1,8 +1,10 @@
 // Many sequences generated together.
 //
-// Each step takes one token further every sequence that is being decoded, and a piece of the prompts that wait, in one
-// pass over the weights. Sequences come and go between steps. A prompt that begins like a sequence that is there, or
-// was there lately, shares its keys and values.
+// Each step takes every sequence that is being decoded at least one token further, and a piece of the prompts that
+// wait, in one pass over the weights. With speculation it also reads guesses of the tokens that follow (ngram_draft.h)
+// and keeps those that the sampler chooses as well: the tokens are those that would have come without. Sequences come
+// and go between steps. A prompt that begins like a sequence that is there, or was there lately, shares its keys and
+// values.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,7 @@
 
 #include "crope/infer/decoder.h"
 #include "crope/infer/sampler.h"
+#include "crope/infer/top_tokens.h"
 
 namespace crope::infer {
 
@@ -42,11 +45,6 @@ struct SequenceRequest {
   bool scores_prompt = false;
 };
 
-struct TokenProbability {
-  std::int32_t id;
-  double log_probability;
-};
-
 // How likely a token of the prompt was at its place, before penalty and temperature.
 struct PromptToken {
   double log_probability;
@@ -64,11 +62,16 @@ struct TokenEvent {
   std::vector<PromptToken> prompt = {};
 };
 
+// More rows would be computed in another way, with other roundings.
+inline constexpr std::int64_t kMostSpeculation = Decoder::kFewRows - 1;
+
 struct EngineOptions {
   // Prompt tokens read in one step, over all sequences: how long the others wait for a prompt.
   std::int64_t prefill_tokens = 256;
   // Tokens of ended sequences that are kept for prompts that begin alike, by the room that they hold in memory.
   std::int64_t kept_tokens = 2048;
+  // Guessed tokens that are checked in one step, for each sequence, at most kMostSpeculation. 0: no speculation.
+  std::int64_t speculate = 0;
 };
 
 // Used by one thread at a time.
@@ -92,7 +95,9 @@ class Engine {
   // Sequences admitted and not ended.
   std::size_t size() const { return sequences_.size(); }
 
-  // One pass over the weights. Reports at most one token for each sequence.
+  // One pass over the weights. Reports the new tokens of each sequence in their order: at most one, or with speculation
+  // one more than were guessed. A sequence that has been reported to end gets none after that; one that the caller ends
+  // at a token may get others in the same step.
   void step(const std::function<void(const TokenEvent&)>& on_token);
 
   struct Statistics {
@@ -103,6 +108,8 @@ class Engine {
     double decode_seconds = 0;        // of the others
     std::int64_t decoded_tokens = 0;  // in decode_seconds
     std::int64_t kept_tokens = 0;     // room that ended sequences hold now
+    std::int64_t guessed_tokens = 0;  // by speculation
+    std::int64_t right_tokens = 0;    // of those
   };
   const Statistics& statistics() const { return statistics_; }
 
@@ -114,6 +121,8 @@ class Engine {
   void share_prefix(Sequence& sequence);
   bool waits_for_another(const Sequence& sequence) const;
   void score_prompts(std::span<const Row> rows);
+  void add_guess(Sequence& sequence, std::int64_t room);
+  void take_tokens(Sequence& sequence, const at::Tensor& logits, std::int64_t row, std::vector<TokenEvent>& events);
   TokenEvent take_token(Sequence& sequence, std::span<float> logits);
   void keep(Sequence& sequence);
   bool make_room(Sequence& sequence, std::int64_t count);

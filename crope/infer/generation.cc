@@ -56,7 +56,7 @@ void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const 
     std::vector<std::int64_t> stopped;
     engine.step([&](const TokenEvent& event) {
       const auto place = running.find(event.sequence);
-      if (place == running.end()) return;
+      if (place == running.end() || std::ranges::find(stopped, event.sequence) != stopped.end()) return;
       Running& sequence = place->second;
       if (event.finish == FinishReason::memory) {
         throw Error(fmt::format("no memory is left for the keys and values of sequence {}", sequence.index),

@@ -97,6 +97,14 @@ void KvCache::advance(std::int64_t count) {
   length_ += count;
 }
 
+void KvCache::take_back(std::int64_t length) {
+  const std::int64_t count = length_ - length;
+  TORCH_INTERNAL_ASSERT(count >= 0 && (count == 0 || (owns_last_ && count <= parts_.back().length)));
+  if (count == 0) return;
+  parts_.back().length -= count;
+  length_ = length;
+}
+
 void KvCache::append_parts(std::int64_t layer, std::int64_t more, std::vector<ops::CachePart>& parts) const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Segment& segment = *parts_[i].segment;

@@ -58,6 +58,10 @@ class KvCache {
   // `count` tokens have been written behind the last. REQUIRES: there was room for them.
   void advance(std::int64_t count);
 
+  // Forgets tokens that have been written behind the first `length`, so that others may be written there.
+  // REQUIRES: they all came by the last advance(), and no fork has been made since.
+  void take_back(std::int64_t length);
+
   // The tokens in order, and behind them `more` that were written but not advanced over.
   void append_parts(std::int64_t layer, std::int64_t more, std::vector<ops::CachePart>& parts) const;
 

@@ -13,6 +13,7 @@
 #include "crope/infer/batch_scorer.h"
 #include "crope/infer/decoder.h"
 #include "crope/infer/prefix_tree.h"
+#include "crope/model/quantise.h"
 #include "crope/ops/row_maximum.h"
 
 namespace crope::infer {
@@ -287,13 +288,13 @@ void score_requests(const model::Transformer& model, std::span<const ScoreReques
     throw UsageError(fmt::format("batch tokens: expected a number from 1, got {}", options.batch_tokens));
   }
   for (std::size_t i = 0; i < requests.size(); ++i) check_request(i, requests[i], model.config);
-  const bool is_on_cpu = model.embedding.device().is_cpu();
+  const bool is_on_cpu = model::device_of(model).is_cpu();
   const bool is_cached =
       options.engine == ScoreEngine::cached || (options.engine == ScoreEngine::automatic && is_on_cpu);
   if (!is_cached) {
-    if (model.inference_weights != ops::WeightType::fp32) {
+    if (ops::is_quantised(model::weight_type(model))) {
       throw UsageError("the engine 'torch' reads weights in fp32 or bf16 alone",
-                       "use --engine cached, or omit --weights");
+                       "use --engine cached, or --weights fp32");
     }
     score_in_batches(model, requests, options, on_score);
     return;

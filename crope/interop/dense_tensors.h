@@ -4,10 +4,12 @@
 #include <torch/types.h>
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 
-#include "crope/formats/safetensors.h"
 #include "crope/model/config.h"
+#include "crope/model/parameter_file.h"
 
 namespace crope::interop {
 
@@ -17,22 +19,29 @@ model::ModelConfig exported_config(const model::ModelConfig& config);
 
 class DenseTensors {
  public:
-  DenseTensors(const std::filesystem::path& model_safetensors, const model::ModelConfig& config)
-      : file_(formats::SafetensorsFile::open(model_safetensors)), config_(config) {}
+  // Throws Error if the file does not fit the configuration.
+  DenseTensors(const std::filesystem::path& model_dir, const model::ModelConfig& config);
 
   // `name` is without its suffix: "blocks.3.attention.q" for .weight, or for .a and .b.
   bool contains(const std::string& name) const;
 
-  // In fp32, in the file's own layout of adjacent pairs. A complex pair is expanded together with its
-  // conjugate-linear part, a gain shared by a pair repeated, and a QK-norm without gains has ones.
+  // In fp32, in the layout of adjacent pairs. Quantised weights are widened, a complex pair is expanded together with
+  // its conjugate-linear part, a gain shared by a pair repeated, and a QK-norm without gains has ones.
   torch::Tensor read(const std::string& name) const;
 
+  // The same of a matrix whose blocks are of this type, as bytes [rows, blocks, bytes of a block] in halves. Nothing
+  // where it is not, or where blocks of a pair do not come to lie side by side.
+  std::optional<torch::Tensor> read_blocks(const std::string& name, ops::WeightType type) const;
+
   // Gives the memory behind all that was read back to the system.
-  void release() const { file_.mapping()->release(file_.mapping()->bytes()); }
+  void release() const { file_.release(); }
 
  private:
-  formats::SafetensorsFile file_;
+  const model::ParameterSpec* find(const std::string& parameter) const;
+
   model::ModelConfig config_;
+  model::ParameterFile file_;
+  std::map<std::string, model::ParameterSpec> specs_;  // by name
 };
 
 }  // namespace crope::interop

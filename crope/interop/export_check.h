@@ -23,6 +23,7 @@ torch::Tensor probe_logits(const model::Transformer& model);
 inline constexpr double kFp32Tolerance = 1e-4;
 inline constexpr double kFp16Tolerance = 0.02;
 inline constexpr double kCoarseTolerance = 0.2;  // bf16, and 8 bits with a scale
+inline constexpr double kFourBitTolerance = 0.6;
 
 // For matrices stored in this type.
 double export_tolerance(torch::ScalarType type);

@@ -11,8 +11,10 @@
 #include "crope/interop/dense_tensors.h"
 #include "crope/interop/ggml_blocks.h"
 #include "crope/interop/gguf_model.h"
+#include "crope/interop/gguf_order.h"
 #include "crope/interop/gguf_tokenizer.h"
 #include "crope/model/model_dir.h"
+#include "crope/model/pair_layout.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -29,6 +31,8 @@ std::uint32_t gguf_file_type(GgmlType type) {
       return 0;
     case GgmlType::f16:
       return 1;
+    case GgmlType::q4_0:
+      return 2;
     case GgmlType::q8_0:
       return 7;
     case GgmlType::bf16:
@@ -41,6 +45,7 @@ std::uint32_t gguf_file_type(GgmlType type) {
 
 double gguf_tolerance(GgmlType type) {
   if (type == GgmlType::f32) return kFp32Tolerance;
+  if (type == GgmlType::q4_0) return kFourBitTolerance;
   return type == GgmlType::f16 ? kFp16Tolerance : kCoarseTolerance;
 }
 
@@ -57,13 +62,50 @@ formats::GgufMetadata gguf_keys(const fs::path& source, const fs::path& out, con
   return keys;
 }
 
-GgmlType stored_type(const std::vector<std::int64_t>& shape, GgmlType type) {
+// The vocabulary's matrices stay at 8 bits where the others have 4.
+GgmlType stored_type(const HfName& name, const std::vector<std::int64_t>& shape, GgmlType type) {
   if (shape.size() == 1) return GgmlType::f32;
-  return shape.back() % formats::ggml_block(type).elements == 0 ? type : GgmlType::f16;
+  if (shape.back() % formats::ggml_block(type).elements != 0) return GgmlType::f16;
+  const bool is_vocabulary = std::string_view(name.ours) == "embedding" || std::string_view(name.ours) == "output";
+  return is_vocabulary && type == GgmlType::q4_0 ? GgmlType::q8_0 : type;
 }
 
+// The model's tensors as the file has them.
+class GgufSource {
+ public:
+  // `config` is what the export says, `stored` what the model's files do.
+  GgufSource(const fs::path& model_dir, const model::ModelConfig& config, const model::ModelConfig& stored)
+      : config_(config),
+        tensors_(model_dir, stored),
+        in_halves_(ops::is_quantised(model::load_weight_type(model_dir))) {}
+
+  // The bytes of a tensor, `ours` its name without suffix and `paired` the dimensions that are pairs. Blocks that the
+  // model has already stay as they are.
+  Tensor bytes(const std::string& ours, const HfName& name, std::span<const int> paired, GgmlType type) const {
+    const Tensor bytes = in_halves_ ? bytes_in_halves(ours, name, paired, type)
+                                    : encode_ggml(to_gguf(tensors_.read(ours), name, config_), type);
+    return bytes.contiguous();
+  }
+
+  void release() const { tensors_.release(); }
+
+ private:
+  Tensor bytes_in_halves(const std::string& ours, const HfName& name, std::span<const int> paired,
+                         GgmlType type) const {
+    if (const auto kept = weight_type_of(type); kept && keeps_blocks(name, config_)) {
+      const std::optional<Tensor> blocks = tensors_.read_blocks(ours, *kept);
+      if (blocks) return to_gguf_halves(*blocks, name, config_).flatten();
+    }
+    return encode_ggml(to_gguf_halves(model::pairs_to_halves(tensors_.read(ours), paired), name, config_), type);
+  }
+
+  model::ModelConfig config_;
+  DenseTensors tensors_;
+  bool in_halves_;
+};
+
 // In the order of the forward pass.
-std::vector<GgufTensorSource> gguf_sources(const model::ModelConfig& config, const DenseTensors& tensors, GgmlType type,
+std::vector<GgufTensorSource> gguf_sources(const model::ModelConfig& config, const GgufSource& source, GgmlType type,
                                            Log& log) {
   std::vector<GgufTensorSource> sources;
   std::string odd;
@@ -73,14 +115,14 @@ std::vector<GgufTensorSource> gguf_sources(const model::ModelConfig& config, con
     if (spec.role == model::Role::pair_b) continue;  // part of the tensor before it
     const HfPlace place = hf_place(spec.name);
     const std::vector<std::int64_t> shape = hf_shape(config, *place.name);
-    const GgmlType stored = stored_type(shape, type);
-    if (shape.size() > 1 && stored != type) odd = place.gguf_name();
+    const GgmlType stored = stored_type(*place.name, shape, type);
+    if (stored == GgmlType::f16 && type != GgmlType::f16) odd = place.gguf_name();
     const std::string ours = spec.name.substr(0, spec.name.rfind('.'));
-    sources.push_back({place.gguf_name(), stored, shape, [&config, &tensors, ours, place, stored](const auto& sink) {
-                         const Tensor bytes =
-                             encode_ggml(to_gguf(tensors.read(ours), *place.name, config), stored).contiguous();
+    const std::vector<int> paired = spec.role == model::Role::pair_a ? std::vector{0, 1} : spec.paired_dimensions;
+    sources.push_back({place.gguf_name(), stored, shape, [&source, ours, place, paired, stored](const auto& sink) {
+                         const Tensor bytes = source.bytes(ours, *place.name, paired, stored);
                          sink({static_cast<const std::byte*>(bytes.const_data_ptr()), bytes.nbytes()});
-                         tensors.release();
+                         source.release();
                        }});
   }
   if (std::vector<float> factors = gguf_rope_factors(config); !factors.empty()) {
@@ -123,7 +165,7 @@ ExportReport export_gguf(const fs::path& model_dir, const fs::path& out, GgmlTyp
   const fs::path written = staging.working_path() / out.filename();
   const Tensor expected = probe_logits(model::load_model(source, log));
   {
-    const DenseTensors tensors(source / "model.safetensors", stored);
+    const GgufSource tensors(source, config, stored);
     formats::write_gguf(written, gguf_keys(source, out, config, type, log), gguf_sources(config, tensors, type, log));
   }
   const ExportReport report =

@@ -6,7 +6,9 @@
 
 #include "crope/base/error.h"
 #include "crope/interop/ggml_blocks.h"
+#include "crope/interop/gguf_order.h"
 #include "crope/model/pair_layout.h"
+#include "crope/model/quantise.h"
 
 namespace crope::interop {
 namespace {
@@ -58,6 +60,30 @@ Tensor GgufModel::read(const model::ParameterSpec& spec) const {
   const Tensor theirs = decode_ggml(stored, head().path().string());
   files_.release(stored);
   return config_.qk_norm ? from_hf(theirs, *place.name, config_) : theirs;
+}
+
+model::StoredValue GgufModel::read_stored(const model::ParameterSpec& spec, std::vector<std::string>& rounded) const {
+  const HfPlace place = hf_place(spec.name);
+  const GgufTensor& stored = files_.at(place.gguf_name());
+  const std::string origin = fmt::format("{}: tensor '{}'", head().path().string(), stored.name);
+  const auto type = weight_type_of(stored.type);
+  if (type && spec.role != model::Role::gain && keeps_blocks(*place.name, config_)) {
+    const Tensor bytes =
+        at::from_blob(stored.bytes.data(), ops::block_shape(*type, spec.shape[0], spec.shape[1]), at::kByte);
+    const Tensor ours = from_gguf_halves(bytes, *place.name, config_);
+    try {
+      auto matrix = ops::from_blocks(ours, *type, spec.shape[1]);
+      files_.release(stored);
+      return matrix;
+    } catch (const Error& e) {
+      throw Error(fmt::format("{}: {}", origin, e.what()), e.hint());
+    }
+  }
+  const Tensor values = from_gguf_halves(decode_ggml(stored, head().path().string()), *place.name, config_);
+  files_.release(stored);
+  if (spec.role == model::Role::gain) return values;
+  rounded.push_back(stored.name);
+  return model::quantised_value(spec, values, ops::WeightType::int8, head().path().string());
 }
 
 model::Transformer load_gguf_model(const std::filesystem::path& path) {

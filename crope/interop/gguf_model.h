@@ -4,6 +4,8 @@
 #include <torch/types.h>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "crope/interop/gguf_config.h"
 #include "crope/interop/gguf_files.h"
@@ -30,6 +32,10 @@ class GgufModel {
   // The parameter widened to fp32, in our disk layout. Throws Error naming the tensor if it holds a scale that is not
   // finite.
   torch::Tensor read(const model::ParameterSpec& spec) const;
+
+  // The parameter for inference, in halves (gguf_order.h): blocks of Q8_0, Q4_0 and Q4_1 as they are. Other matrices,
+  // and blocks that would be torn apart, are rounded to 8 bits, and their names added to `rounded`.
+  model::StoredValue read_stored(const model::ParameterSpec& spec, std::vector<std::string>& rounded) const;
 
  private:
   GgufFiles files_;

@@ -57,7 +57,7 @@ ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::Sc
     write_json(folder / "config.json", hf_config);
     if (const Json ids = generation_ids(hf_config); !ids.empty()) write_json(folder / "generation_config.json", ids);
     write_file(folder / "README.md", model_card(model_dir, CardKind::hf));
-    const DenseTensors tensors(source / "model.safetensors", stored);
+    const DenseTensors tensors(source, stored);
     formats::write_safetensors(folder / "model.safetensors", tensor_sources(config, tensors, type));
   }
   const ExportReport report =

@@ -35,15 +35,16 @@ Json native_config(const model::ModelConfig& config, torch::ScalarType type, con
   return json;
 }
 
-// The tensors as they are on disk, one at a time.
-void write_native_weights(const fs::path& source, const fs::path& target, torch::ScalarType type) {
-  const auto file = formats::SafetensorsFile::open(source);
+// The tensors as they are on disk, one at a time; quantised ones are widened.
+void write_native_weights(const fs::path& source, const model::ModelConfig& config, const fs::path& target,
+                          torch::ScalarType type) {
+  const model::ParameterFile file(source, model::parameter_specs(config));
   std::vector<formats::TensorSource> sources;
-  for (const formats::StoredTensor& stored : file.tensors()) {
-    sources.push_back({stored.name, model::element_type(type), stored.shape,
-                       [&file, &stored, type](const formats::TensorSource::Sink& sink) {
-                         model::tensor_source("", model::view_tensor(file, stored).to(type)).produce(sink);
-                         file.mapping()->release(stored.bytes);
+  for (const model::ParameterSpec& spec : file.specs()) {
+    sources.push_back({spec.name, model::element_type(type), spec.shape,
+                       [&file, &spec, type](const formats::TensorSource::Sink& sink) {
+                         model::tensor_source("", file.read_pairs(spec).to(type)).produce(sink);
+                         file.release();
                        }});
   }
   formats::write_safetensors(target, sources);
@@ -83,9 +84,9 @@ ExportReport export_hf_native(const fs::path& model_dir, const fs::path& out, to
   write_json(folder / "config.json", json);
   if (const Json ids = generation_ids(json); !ids.empty()) write_json(folder / "generation_config.json", ids);
   if (stored.conjugate_scale) {
-    write_expanded_weights(source / "model.safetensors", stored, folder / "model.safetensors", type);
+    write_expanded_weights(source, stored, folder / model::kWeightsFile, type);
   } else {
-    write_native_weights(source / "model.safetensors", folder / "model.safetensors", type);
+    write_native_weights(source, config, folder / model::kWeightsFile, type);
   }
   write_file(folder / kModellingFile, modelling_source());
   write_file(folder / "README.md", model_card(model_dir, CardKind::hf_native));

@@ -7,6 +7,7 @@
 
 #include "crope/base/error.h"
 #include "crope/model/rope_scaling.h"
+#include "crope/model/weight_type.h"
 
 namespace crope::model {
 namespace {
@@ -113,6 +114,8 @@ ModelConfig config_from_json(const Json& json, std::string_view origin) {
     config.rope_scaling = rope_scaling_from_json(*scaling, fmt::format("{}: {}", origin, kRopeScalingKey));
   }
   config.other_keys.erase(kRopeScalingKey);
+  recorded_weight_type(json, origin);  // checked; it is the file's, not the model's
+  config.other_keys.erase(kWeightsKey);
   try {
     config.variant = variant_by_name(variant);
     validate(config);

@@ -27,6 +27,17 @@ std::vector<std::int32_t> configured_tokens(const ModelConfig& config, const cha
   return ids;
 }
 
+// A type that is asked for is made from the widened weights, unless they are of it already.
+Transformer load_weights(const fs::path& source, Log& log, std::optional<ops::WeightType> type, torch::Device device) {
+  const ops::WeightType recorded = load_weight_type(source);
+  const ops::WeightType wanted = type.value_or(recorded);
+  if (ops::is_quantised(wanted) && device.is_cpu()) {
+    return load_quantised_model(source, log, wanted == recorded ? std::nullopt : std::optional(wanted));
+  }
+  const auto narrow = wanted == ops::WeightType::bf16 ? torch::kBFloat16 : torch::kFloat32;
+  return load_model(source, log, torch::TensorOptions(device).dtype(narrow));
+}
+
 }  // namespace
 
 const text::Tokenizer& LanguageModel::require_tokenizer() const {
@@ -43,7 +54,8 @@ std::vector<std::int32_t> LanguageModel::encode(std::string_view text, std::stri
   return require_tokenizer().encode(text);
 }
 
-LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType type, torch::Device device) {
+LanguageModel load_language_model(const fs::path& dir, Log& log, std::optional<ops::WeightType> type,
+                                  torch::Device device) {
   const fs::path source = resolve_model_dir(dir);
   const ModelConfig config = load_config(source);
   LanguageModel result;
@@ -69,16 +81,14 @@ LanguageModel load_language_model(const fs::path& dir, Log& log, ops::WeightType
   } else if (!result.end_tokens.empty()) {
     result.prefix_token = result.end_tokens.front();
   }
-  const bool is_bf16 = type == ops::WeightType::bf16;
-  result.model =
-      load_model(source, log, torch::TensorOptions(device).dtype(is_bf16 ? torch::kBFloat16 : torch::kFloat32));
-  result.model.inference_weights = type;
+  result.model = load_weights(source, log, type, device);
   return result;
 }
 
-ops::WeightType weight_type(const Transformer& model) {
-  const bool is_bf16 = model.embedding.scalar_type() == torch::kBFloat16;
-  return is_bf16 ? ops::WeightType::bf16 : model.inference_weights;
+void copy_text_files(const fs::path& model_dir, const fs::path& to) {
+  for (const char* name : {text::kTokenizerFile, "tokenizer_config.json", kChatTemplateFile}) {
+    if (fs::exists(model_dir / name)) write_file(to / name, read_file(model_dir / name));
+  }
 }
 
 }  // namespace crope::model

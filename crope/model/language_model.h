@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "crope/base/choice.h"
 #include "crope/base/log.h"
+#include "crope/model/quantise.h"
 #include "crope/model/transformer.h"
+#include "crope/model/weight_type.h"
 #include "crope/text/tokenizer.h"
 
 namespace crope::model {
@@ -43,20 +44,14 @@ struct LanguageModel {
   std::int64_t window() const { return model.config.max_seq_len; }
 };
 
-// Loads a model directory, or the newest checkpoint of a run directory, to be used with weights of `type` on `device`.
-// config.json names the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both. Throws
-// Error if a file is damaged, or if the tokenizer has more tokens than the model.
-LanguageModel load_language_model(const std::filesystem::path& dir, Log& log,
-                                  ops::WeightType type = ops::WeightType::fp32, torch::Device device = torch::kCPU);
+// Loads a model directory, or the newest checkpoint of a run directory, to be used with weights of `type` on `device`;
+// without a type in the one that it records, which is fp32 unless it was quantised. Off the CPU quantised weights are
+// widened. config.json names the begin and end tokens (bos_token_id, eos_token_id); without them <|endoftext|> is both.
+// Throws Error if a file is damaged, or if the tokenizer has more tokens than the model.
+LanguageModel load_language_model(const std::filesystem::path& dir, Log& log, std::optional<ops::WeightType> type = {},
+                                  torch::Device device = torch::kCPU);
 
-// The type that generation and scoring read the weights in.
-ops::WeightType weight_type(const Transformer& model);
+// Copies a model directory's tokenizer and chat template, where it has them, to the folder `to`.
+void copy_text_files(const std::filesystem::path& model_dir, const std::filesystem::path& to);
 
 }  // namespace crope::model
-
-template <>
-struct crope::ChoiceNames<crope::ops::WeightType> {
-  using Kind = ops::WeightType;
-  static constexpr auto kNames =
-      choice_names<Kind>({{Kind::fp32, "fp32"}, {Kind::bf16, "bf16"}, {Kind::int8, "int8"}, {Kind::int4, "int4"}});
-};

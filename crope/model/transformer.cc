@@ -16,31 +16,39 @@ namespace {
 
 using torch::Tensor;
 
+ops::Weight weight_of(const Parameter& parameter) {
+  if (parameter.quantised) return ops::QuantisedWeight{*parameter.quantised, {}};
+  return ops::DenseWeight{parameter.value};
+}
+
 // Takes parameters in the order of parameter_specs. The order is the contract; the names confirm it.
 class ParameterReader {
  public:
   ParameterReader(const std::vector<Parameter>& parameters, std::optional<double> conjugate_scale)
       : parameters_(parameters), conjugate_scale_(conjugate_scale) {}
 
-  Tensor take(std::string_view suffix) {
+  const Parameter& next(std::string_view suffix) {
     const Parameter& parameter = parameters_.at(next_++);
     TORCH_INTERNAL_ASSERT(parameter.spec.name.ends_with(suffix), parameter.spec.name);
-    return parameter.value;
+    return parameter;
   }
 
+  Tensor take(std::string_view suffix) { return next(suffix).value; }
+
   ops::Weight take_weight(const std::string& name) {
-    if (parameters_.at(next_).spec.role != Role::pair_a) return ops::DenseWeight{take(name + ".weight")};
-    const ops::ComplexWeight linear = take_pair(name + ".");
+    if (parameters_.at(next_).spec.role != Role::pair_a) return weight_of(next(name + ".weight"));
+    const Parameter &a = next(name + ".a"), &b = next(name + ".b");
+    if (a.quantised.has_value() != b.quantised.has_value()) {
+      throw Error(fmt::format("{} and {}: only one of them is quantised", a.spec.name, b.spec.name));
+    }
+    if (a.quantised) return ops::QuantisedWeight{*a.quantised, *b.quantised};
+    const ops::ComplexWeight linear{a.value, b.value};
     if (!conjugate_scale_) return linear;
-    return ops::AnnealedWeight{linear, take_pair(name + ".conjugate_"), *conjugate_scale_};
+    const Tensor conjugate_a = take(name + ".conjugate_a"), conjugate_b = take(name + ".conjugate_b");
+    return ops::AnnealedWeight{linear, {conjugate_a, conjugate_b}, *conjugate_scale_};
   }
 
  private:
-  ops::ComplexWeight take_pair(const std::string& prefix) {
-    Tensor a = take(prefix + "a");
-    return {std::move(a), take(prefix + "b")};
-  }
-
   const std::vector<Parameter>& parameters_;
   std::optional<double> conjugate_scale_;
   std::size_t next_ = 0;
@@ -69,6 +77,10 @@ Block read_block(ParameterReader& reader, const ModelConfig& config, const Tenso
 }  // namespace
 
 Transformer make_transformer(const ModelConfig& config, std::span<const Tensor> values) {
+  return make_transformer(config, std::vector<StoredValue>(values.begin(), values.end()));
+}
+
+Transformer make_transformer(const ModelConfig& config, std::vector<StoredValue> values) {
   Transformer model;
   model.config = config;
   std::vector<ParameterSpec> specs = parameter_specs(config);
@@ -76,15 +88,25 @@ Transformer make_transformer(const ModelConfig& config, std::span<const Tensor> 
     throw Error(fmt::format("[make_transformer] expected {} parameters, got {}", specs.size(), values.size()));
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (values[i].sizes() != at::IntArrayRef(specs[i].shape)) {
-      throw Error(fmt::format("[make_transformer] {}: expected [{}], got [{}]", specs[i].name,
-                              fmt::join(specs[i].shape, ", "), fmt::join(values[i].sizes(), ", ")));
+    Parameter parameter{.spec = std::move(specs[i])};
+    std::vector<int64_t> shape;
+    if (auto* quantised = std::get_if<ops::QuantisedMatrix>(&values[i])) {
+      shape = {quantised->M, quantised->N};
+      parameter.quantised = std::move(*quantised);
+    } else {
+      parameter.value = std::move(std::get<Tensor>(values[i]));
+      shape = parameter.value.sizes().vec();
     }
-    model.parameters.push_back({std::move(specs[i]), values[i]});
+    if (shape != parameter.spec.shape) {
+      throw Error(fmt::format("[make_transformer] {}: expected [{}], got [{}]", parameter.spec.name,
+                              fmt::join(parameter.spec.shape, ", "), fmt::join(shape, ", ")));
+    }
+    model.parameters.push_back(std::move(parameter));
   }
   ParameterReader reader(model.parameters, config.conjugate_scale);
   model.embedding = reader.take("embedding.weight");
-  const Tensor ones = at::ones({config.qk_width()}, model.embedding.options());
+  const auto options = model.embedding.defined() ? model.embedding.options() : torch::TensorOptions(at::kFloat);
+  const Tensor ones = at::ones({config.qk_width()}, options);
   for (int64_t layer = 0; layer < config.num_layers; ++layer) model.blocks.push_back(read_block(reader, config, ones));
   model.norm = reader.take("norm.weight");
   model.output = config.tie_embeddings ? model.embedding : reader.take("output.weight");
@@ -109,6 +131,18 @@ Transformer without_conjugates(const Transformer& model) {
     if (!is_conjugate(parameter.spec.name)) values.push_back(parameter.value);
   }
   return make_transformer(config, values);
+}
+
+ops::Weight embedding_weight(const Transformer& model) {
+  return weight_of(model.parameters.front());
+}
+
+ops::Weight output_weight(const Transformer& model) {
+  return weight_of(model.config.tie_embeddings ? model.parameters.front() : model.parameters.back());
+}
+
+torch::Device device_of(const Transformer& model) {
+  return model.norm.device();
 }
 
 void set_requires_grad(Transformer& model, bool requires_grad) {
@@ -136,13 +170,18 @@ Stream forward(const Block& block, const Stream& h, const ops::RopeTable& table,
   return {between.sum, forward(block.feed_forward, between.norm)};
 }
 
+std::array<ops::Weight*, 7> weights_of(Block& block) {
+  Attention& attention = block.attention;
+  FeedForward& feed_forward = block.feed_forward;
+  return {&attention.qkv[0],  &attention.qkv[1], &attention.qkv[2], &attention.o,
+          &feed_forward.gate, &feed_forward.up,  &feed_forward.down};
+}
+
 // The block's parameters are inputs of the recomputation, so that their gradients come out of it.
 std::vector<Tensor*> parameters_of(Block& block) {
   std::vector<Tensor*> parameters = {&block.attention_norm, &block.feed_forward_norm};
   Attention& attention = block.attention;
-  FeedForward& feed_forward = block.feed_forward;
-  for (ops::Weight* weight : {&attention.qkv[0], &attention.qkv[1], &attention.qkv[2], &attention.o, &feed_forward.gate,
-                              &feed_forward.up, &feed_forward.down}) {
+  for (ops::Weight* weight : weights_of(block)) {
     const std::vector<Tensor*> tensors = ops::tensors_of(*weight);
     parameters.insert(parameters.end(), tensors.begin(), tensors.end());
   }
@@ -252,11 +291,12 @@ void walk_layer_inputs(const Transformer& model, const Tensor& ids, int64_t firs
   const at::NoGradGuard no_grad;
   const ModelConfig& config = model.config;
   check_length(config, ids.size(1));
-  const auto type = at::promote_types(model.embedding.scalar_type(), at::kFloat);
-  Stream h{at::embedding(model.embedding, ids).to(type), {}};
+  const auto type = at::promote_types(model.norm.scalar_type(), at::kFloat);
+  Stream h{ops::look_up(embedding_weight(model), ids).to(type), {}};
   const ops::RopeTable table = rope_table(config, ids.size(1), h.x.options());
   for (int64_t i = 0; i <= last; ++i) {
     Block block = model.blocks.at(static_cast<std::size_t>(i));
+    for (ops::Weight* weight : weights_of(block)) *weight = ops::widened(*weight);
     for (Tensor* parameter : parameters_of(block)) *parameter = parameter->to(type);
     if (i >= first_visited) visit(i, {block, add_and_norm(h, block.attention_norm, config.norm_eps).norm, table});
     if (i < last) h = forward(block, h, table, config.norm_eps);

@@ -4,12 +4,14 @@
 #include <torch/types.h>
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "crope/model/attention.h"
 #include "crope/model/config.h"
 #include "crope/model/feed_forward.h"
+#include "crope/model/parameter_file.h"
 #include "crope/model/parameters.h"
 #include "crope/ops/linear_distillation.h"
 
@@ -24,7 +26,8 @@ struct Block {
 
 struct Parameter {
   ParameterSpec spec;
-  torch::Tensor value;  // in halves
+  torch::Tensor value;  // in halves; undefined where the next is there
+  std::optional<ops::QuantisedMatrix> quantised = {};
 };
 
 // A network and the list of its parameters. The two share their tensors: what an optimiser does to a parameter in
@@ -32,17 +35,25 @@ struct Parameter {
 struct Transformer {
   ModelConfig config;
   std::vector<Parameter> parameters;  // in the order of parameter_specs
-  torch::Tensor embedding;            // [V, D]
+  torch::Tensor embedding;            // [V, D]; undefined where it is quantised (embedding_weight)
   std::vector<Block> blocks;
   torch::Tensor norm;    // [D] or [D/2]
   torch::Tensor output;  // [V, D]: the embedding, unless the model has an output projection of its own
-  // int8 or int4: generation and scoring round the matrices to it; else they take them as they are.
-  ops::WeightType inference_weights = ops::WeightType::fp32;
 };
 
 // `values` are in the order of parameter_specs(config), in halves, all of one type and device.
 // Throws Error if a shape is not that of its spec.
 Transformer make_transformer(const ModelConfig& config, std::span<const torch::Tensor> values);
+
+// The same with quantised matrices among them: for generation, scoring and layer_input alone.
+Transformer make_transformer(const ModelConfig& config, std::vector<StoredValue> values);
+
+// The embedding and the output projection, plain or quantised.
+ops::Weight embedding_weight(const Transformer& model);
+ops::Weight output_weight(const Transformer& model);
+
+// Where the model computes.
+torch::Device device_of(const Transformer& model);
 
 // Sets the factor of the conjugate-linear parts. REQUIRES: the model has them.
 void set_conjugate_scale(Transformer& model, double scale);

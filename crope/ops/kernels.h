@@ -192,9 +192,28 @@ struct AdamwUpdate {
 
 // --- inference ---
 
-enum class WeightType { fp32, bf16, int8, int4 };
+enum class WeightType {
+  fp32,
+  bf16,
+  int8,
+  int4,
+  int4_min,  // with a minimum for each block: of models that come in GGUF's Q4_1
+};
 
-// One matrix of a weight, [M, N]: rows without gaps, or int8 and int4 in the device's own order.
+// The last three: blocks of 32 neighbours in a row, which share a scale (ops/quantised_matrix.h).
+constexpr bool is_quantised(WeightType type) {
+  return type == WeightType::int8 || type == WeightType::int4 || type == WeightType::int4_min;
+}
+
+inline constexpr std::int64_t kQuantisedBlock = 32;
+
+// Bytes of a block of 32 weights. REQUIRES: is_quantised(type).
+constexpr std::int64_t quantised_block_bytes(WeightType type) {
+  if (type == WeightType::int8) return 34;
+  return type == WeightType::int4 ? 18 : 20;
+}
+
+// One matrix of a weight, [M, N]: rows without gaps, or quantised in the device's own order.
 struct WeightMatrix {
   const void* data = nullptr;
   WeightType type = WeightType::fp32;
@@ -216,9 +235,26 @@ struct QuantiseMatrix {
   ConstMatrix from;
   WeightType type;
   void* to;
+  // [N], what a squared error in each column costs; null: all the same. Only int4 looks at it.
+  const float* column_costs = nullptr;
 };
 
-// Rows [first, first + y.rows) of an int8 or int4 matrix in fp32.
+// A quantised matrix as blocks, row after row and without gaps (ops/quantised_matrix.h), put into the device's own
+// order at `to`, which has quantised_bytes() of room.
+struct PackBlocks {
+  const void* blocks;
+  WeightType type;
+  std::int64_t M, N;
+  void* to;
+};
+
+// The way back.
+struct UnpackBlocks {
+  WeightMatrix weight;
+  void* blocks;
+};
+
+// Rows [first, first + y.rows) of a quantised matrix in fp32.
 struct WidenRows {
   WeightMatrix weight;
   std::int64_t first;
@@ -329,6 +365,8 @@ struct Kernels {
   // Inference needs all of these, and rms_norm.
   std::int64_t (*quantised_bytes)(WeightType type, std::int64_t M, std::int64_t N) = nullptr;
   void (*quantise_matrix)(const QuantiseMatrix&) = nullptr;
+  void (*pack_blocks)(const PackBlocks&) = nullptr;
+  void (*unpack_blocks)(const UnpackBlocks&) = nullptr;
   void (*widen_rows)(const WidenRows&) = nullptr;
   void (*look_up_rows)(const LookUpRows&) = nullptr;
   void (*linear_rows)(const LinearRows&) = nullptr;

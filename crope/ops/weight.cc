@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include "crope/base/error.h"
 #include "crope/ops/device.h"
 #include "crope/ops/linear.h"
 #include "crope/ops/products.h"
@@ -17,17 +16,6 @@ constexpr int64_t kPanelWeights = int64_t{1} << 20;
 
 const Kernels& cpu_kernels() {
   return inference_kernels(at::kCPU, at::kFloat);
-}
-
-QuantisedMatrix quantised(const Tensor& weight, WeightType type) {
-  const Tensor wide = weight.detach().to(at::kFloat).contiguous();
-  if (!at::isfinite(wide).all().item<bool>()) {
-    throw Error("weights that are not finite cannot be rounded to fewer bits", "take an earlier checkpoint");
-  }
-  const int64_t M = wide.size(0), N = wide.size(1);
-  QuantisedMatrix result{at::empty({cpu_kernels().quantised_bytes(type, M, N)}, at::kByte), type, M, N};
-  cpu_kernels().quantise_matrix({.from = view(wide), .type = type, .to = result.bytes.data_ptr()});
-  return result;
 }
 
 // In the type of its parts, summed in fp32.
@@ -49,12 +37,6 @@ WeightMatrix view_of(const Tensor& weight) {
 // Rows [first, first + count) in fp32.
 Tensor widened(const Tensor& weight, int64_t first, int64_t count) {
   return weight.narrow(0, first, count).to(at::kFloat);
-}
-
-Tensor widened(const QuantisedMatrix& weight, int64_t first, int64_t count) {
-  Tensor rows = at::empty({count, weight.N}, at::kFloat);
-  cpu_kernels().widen_rows({.weight = view_of(weight), .first = first, .y = mutable_view(rows)});
-  return rows;
 }
 
 // y = x W^T of rows [first, first + count) of a dense matrix.
@@ -117,17 +99,32 @@ bool is_weight_type(torch::ScalarType type) {
   return type == at::kFloat || type == at::kBFloat16;
 }
 
-Weight stored(const Weight& weight, WeightType type) {
-  const bool is_rounded = type == WeightType::int8 || type == WeightType::int4;
+Weight stored(const Weight& weight) {
   if (std::holds_alternative<QuantisedWeight>(weight)) return weight;
-  if (const auto* annealed = std::get_if<AnnealedWeight>(&weight)) return stored(expanded(*annealed), type);
-  if (const auto* pair = std::get_if<ComplexWeight>(&weight); pair != nullptr && is_rounded) {
-    return QuantisedWeight{quantised(pair->a, type), quantised(pair->b, type)};
-  }
-  if (is_rounded) return QuantisedWeight{quantised(std::get<DenseWeight>(weight).weight, type), {}};
+  if (const auto* annealed = std::get_if<AnnealedWeight>(&weight)) return stored(expanded(*annealed));
   Weight result = weight;
   for (Tensor* tensor : tensors_of(result)) *tensor = tensor->detach().contiguous();
   return result;
+}
+
+Weight widened(const Weight& weight) {
+  const auto* rounded = std::get_if<QuantisedWeight>(&weight);
+  if (rounded == nullptr) return weight;
+  if (rounded->b) return ComplexWeight{widened(rounded->a), widened(*rounded->b)};
+  return DenseWeight{widened(rounded->a)};
+}
+
+Tensor look_up(const Weight& weight, const Tensor& ids) {
+  const auto* rounded = std::get_if<QuantisedWeight>(&weight);
+  if (rounded == nullptr) return at::embedding(std::get<DenseWeight>(weight).weight, ids);
+  const Tensor narrow = ids.to(at::kInt).contiguous();
+  Tensor rows = at::empty({ids.numel(), rounded->a.N}, at::kFloat);
+  cpu_kernels().look_up_rows({.table = view_of(rounded->a),
+                              .ids = {narrow.const_data_ptr<std::int32_t>(), static_cast<std::size_t>(ids.numel())},
+                              .y = mutable_view(rows)});
+  std::vector<int64_t> shape = ids.sizes().vec();
+  shape.push_back(rounded->a.N);
+  return rows.view(shape);
 }
 
 WeightView view(const Weight& weight) {

@@ -15,6 +15,7 @@
 #include "crope/ops/annealed_weight.h"
 #include "crope/ops/block_linear.h"
 #include "crope/ops/kernels.h"
+#include "crope/ops/quantised_matrix.h"
 
 namespace crope::ops {
 
@@ -22,14 +23,7 @@ struct DenseWeight {
   torch::Tensor weight;  // [out, in]
 };
 
-// int8 or int4, for inference alone: a matrix in the order of the device's kernels.
-struct QuantisedMatrix {
-  torch::Tensor bytes;
-  WeightType type = WeightType::int8;
-  std::int64_t M = 0, N = 0;
-};
-
-// Dense, or a pair a, b.
+// Dense, or a pair a, b. For inference alone.
 struct QuantisedWeight {
   QuantisedMatrix a;
   std::optional<QuantisedMatrix> b;
@@ -67,10 +61,14 @@ std::vector<torch::Tensor*> tensors_of(Weight& weight);
 // Whether kernels read tensors of this type.
 bool is_weight_type(torch::ScalarType type);
 
-// The same weight without gradients, for kernels: an annealed one expanded, rows without gaps, or rounded where `type`
-// is int8 or int4. A weight keeps its own type where `type` is another. Throws Error if a weight that is to be rounded
-// is not finite.
-Weight stored(const Weight& weight, WeightType type = WeightType::fp32);
+// The same weight without gradients, for kernels: an annealed one expanded, others with rows without gaps.
+Weight stored(const Weight& weight);
+
+// A quantised weight in fp32; others as they are.
+Weight widened(const Weight& weight);
+
+// Rows ids[...] of a dense weight, [..., in]; quantised ones in fp32.
+torch::Tensor look_up(const Weight& weight, const torch::Tensor& ids);
 
 // REQUIRES: the weight is stored().
 WeightView view(const Weight& weight);

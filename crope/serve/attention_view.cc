@@ -111,7 +111,7 @@ AttentionRequest attention_request(const Json& body, const model::ModelConfig& c
 AttentionView attention_view(const model::Transformer& model, const AttentionRequest& request) {
   const at::NoGradGuard no_grad;
   const Tensor ids = at::tensor(std::vector<std::int64_t>(request.ids.begin(), request.ids.end()),
-                                model.embedding.options().dtype(at::kLong));
+                                at::device(model::device_of(model)).dtype(at::kLong));
   const model::LayerInput input = model::layer_input(model, ids.unsqueeze(0), request.layer);
   const model::Attention& attention = input.block.attention;
   const std::vector<Tensor> projected = ops::project_all(input.x, std::span(attention.qkv).first<2>());

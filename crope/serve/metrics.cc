@@ -69,6 +69,10 @@ std::string Metrics::text(const InferenceThread::Statistics& inference, const Co
                  inference.engine.prompt_tokens);
   text += single("crope_prompt_tokens_shared_total", "counter",
                  "Tokens of prompts that were found in another sequence.", inference.engine.shared_tokens);
+  text += single("crope_guessed_tokens_total", "counter", "Tokens that speculation guessed.",
+                 inference.engine.guessed_tokens);
+  text += single("crope_guessed_tokens_right_total", "counter", "Guessed tokens that were right.",
+                 inference.engine.right_tokens);
   text += single("crope_steps_total", "counter", "Passes over the weights.", inference.steps);
   text += single("crope_prefill_seconds_total", "counter", "Time of steps that read prompts.",
                  inference.engine.prefill_seconds);

@@ -13,7 +13,6 @@
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
 #include "crope/model/language_model.h"
-#include "crope/model/parameters.h"
 #include "crope/ops/device.h"
 #include "crope/text/bpe_trainer.h"
 #include "crope/text/tokenizer.h"
@@ -22,19 +21,13 @@
 namespace crope::study {
 namespace {
 
-// Bytes of the weights that one token reads.
-double weight_bytes(const model::ModelConfig& config, ops::WeightType type) {
-  if (type == ops::WeightType::fp32) return model::cost_per_token(config, 1).weight_bytes;
-  const model::ParameterCounts counts = model::count_parameters(config);
-  const double bits = type == ops::WeightType::int8 ? 8.5 : 4.5;  // the vocabulary's matrix always has 8.5
-  return (8.5 * static_cast<double>(counts.embedding) + bits * static_cast<double>(counts.total() - counts.embedding)) /
-         8;
+model::Transformer random_model(const model::ModelConfig& config, ops::WeightType type) {
+  model::Transformer model = model::make_random_transformer(config);
+  return ops::is_quantised(type) ? model::quantise(model, type) : model;
 }
 
 DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t tokens, ops::WeightType type) {
-  model::Transformer model = model::make_random_transformer(config);
-  model.inference_weights = type;
-  infer::Decoder decoder(model);
+  infer::Decoder decoder(random_model(config, type));
   const std::int64_t most = config.max_seq_len - 1;
   std::vector<std::int32_t> prompt(static_cast<std::size_t>(std::clamp<std::int64_t>(most - tokens, 1, 512)));
   for (std::size_t i = 0; i < prompt.size(); ++i) {
@@ -62,7 +55,7 @@ DecodeSpeed measure_decoding(const model::ModelConfig& config, std::int64_t toke
     speed.prefill_tokens_per_second = static_cast<double>(prompt.size()) / prefill;
     speed.decode_tokens_per_second = static_cast<double>(count) / decode;
   }
-  speed.read_bytes = speed.decode_tokens_per_second * weight_bytes(config, type);
+  speed.read_bytes = speed.decode_tokens_per_second * model::weight_bytes(config, type);
   return speed;
 }
 

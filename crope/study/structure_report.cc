@@ -104,7 +104,7 @@ StructureReport study_structure(const StructureRequest& request, Log& log) {
     progress.update(report.models.size());
   }
   if (request.text.empty()) return report;
-  const model::LanguageModel model = model::load_language_model(places.back().dir, log);
+  const model::LanguageModel model = model::load_language_model(places.back().dir, log, ops::WeightType::fp32);
   const std::string text = read_file(request.text);
   // Cut where a line ends: the tokens that are measured are then those of the whole text.
   const auto enough = static_cast<std::size_t>(kBytesPerToken * (request.on_text.tokens + 1));

@@ -100,7 +100,8 @@ class ModelConfig:
         if missing:
             raise ValueError(f"{origin}: missing {', '.join(missing)}; expected the config.json of a crope model")
         given = {key: value for key, value in values.items() if key in known and value is not None}
-        other = {key: value for key, value in values.items() if key not in known}
+        # The type of stored weights belongs to the file that was read, not to the model.
+        other = {key: value for key, value in values.items() if key not in known | {"weights"}}
         try:
             return cls(**given, other=other)
         except ValueError as error:

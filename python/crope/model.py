@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .blocks import widen
 from .config import ModelConfig
 from .files import read_tensors, write_tensors
 from .layers import Block, RMSNorm, initialise, rotary_table
@@ -117,14 +118,20 @@ def load(path: str | Path, device: torch.device | str = "cpu", dtype: torch.dtyp
     """The model of a model or run directory, in evaluation mode.
 
     On the CPU, and without another dtype, weights are views of the mapped file, so nothing is copied; training them
-    copies the pages that change and leaves the file alone.
+    copies the pages that change and leaves the file alone. Quantised weights are widened to fp32.
     """
     folder = resolve_model_dir(path)
     config = read_config(folder)
     with torch.device("meta"):
         model = Transformer(config)
-    tensors = read_tensors(folder / "model.safetensors")
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    tensors = read_tensors(folder / "model.safetensors")
+    for name, value in tensors.items():
+        if value.dtype == torch.uint8 and value.dim() == 3 and len(expected.get(name, ())) == 2:
+            try:
+                tensors[name] = widen(name, value, expected[name][1])
+            except ValueError as error:
+                raise ValueError(f"{folder}: tensor '{name}': {error}") from error
     found = {name: tuple(value.shape) for name, value in tensors.items()}
     if expected != found:
         name = sorted(dict(expected.items() ^ found.items()))[0]

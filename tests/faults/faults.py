@@ -3,7 +3,7 @@
 
     faults.py PROGRAM LIBRARY [--commands train,...] [--operations rename,...] [--kinds once,on,kill] [--most N] [--stride N]
 
-A command (prepare, train, eval, export) runs on a fresh copy of its input with the first call failing, then the second,
+A command (prepare, train, eval, export, quantize) runs on a fresh copy of its input with the first call failing, then the second,
 and so on until a run meets no failure. After each run
   - the program has ended by itself, with status 0 or 1 and a message (unless it was killed),
   - whatever has a final name is whole: the bytes of an undisturbed run,
@@ -75,6 +75,11 @@ class Export(Prepare):
             same_bytes(folder / "out", reference / "out")
 
 
+class Quantize(Prepare):
+    def arguments(self, world, folder):
+        return ["quantize", world / "run", folder / "out", "--weights", "int4"]
+
+
 class Train:
     def arguments(self, world, folder):
         return ["train", "--data", world / "data", "--out", folder / "out", "--variant", "crope_all", *FLAGS]
@@ -121,7 +126,7 @@ class Eval:
 
 
 COMMANDS = {"prepare": Prepare(), "train": Train(), "eval": Eval(), "export_hf": Export("hf"), "export_gguf": Export("gguf"),
-            "export_native": Export("hf-native")}
+            "export_native": Export("hf-native"), "quantize": Quantize()}
 
 
 class Harness:

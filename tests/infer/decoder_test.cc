@@ -5,6 +5,7 @@
 #include "crope/base/error.h"
 #include "crope/base/log.h"
 #include "crope/model/model_dir.h"
+#include "crope/model/quantise.h"
 #include "crope/model/tensor_file.h"
 #include "crope/ops/cpu/isa.h"
 #include "tests/golden_models.h"
@@ -126,12 +127,11 @@ TEST_P(DecoderOfVariant, Bf16WeightsGiveTheLogitsOfTheirValues) {
 // The rounding of weights and activations shows in the logits, and not by much. Prompts, whose activations are not
 // rounded, are nearer.
 TEST_P(DecoderOfVariant, RoundedWeightsAreNearTheirModel) {
-  model::Transformer model = small_model(GetParam().variant, /*max_seq_len=*/40);
+  const model::Transformer model = small_model(GetParam().variant, /*max_seq_len=*/40);
   const Ids ids = draw_ids(3, 40);
   const Tensor expected = uncached_logits(model, ids);
   for (const auto& [type, most] : {std::pair(ops::WeightType::int8, 0.02), std::pair(ops::WeightType::int4, 0.25)}) {
-    model.inference_weights = type;
-    Decoder decoder(model);
+    Decoder decoder(model::quantise(model, type));
     const double single = test::relative_error(cached_logits(decoder, ids, 1), expected);
     const double prompt = test::relative_error(cached_logits(decoder, ids, 40), expected);
     EXPECT_GT(prompt, 1e-4);
@@ -143,10 +143,9 @@ TEST_P(DecoderOfVariant, RoundedWeightsAreNearTheirModel) {
 
 // Bit for bit, as with weights that are not rounded.
 TEST_P(DecoderOfVariant, RoundedWeightsGiveASequenceTheSameInCompany) {
-  model::Transformer model = small_model(GetParam().variant);
+  const model::Transformer model = small_model(GetParam().variant);
   for (const auto type : {ops::WeightType::int8, ops::WeightType::int4}) {
-    model.inference_weights = type;
-    Decoder decoder(model);
+    Decoder decoder(model::quantise(model, type));
     std::vector<Ids> sequences;
     std::vector<Tensor> alone;
     for (std::uint64_t i = 0; i < 5; ++i) {
@@ -254,6 +253,29 @@ TEST(Decoder, AStepDoesNotDependOnItsCompany) {
     const Tensor logits = decoder.logits(all_rows(caches.size()));
     for (std::int64_t r = 0; r < logits.size(0); ++r)
       EXPECT_TRUE(logits[r].equal(single[static_cast<std::int64_t>(t)]));
+  }
+}
+
+// Several tokens of one sequence in a step, too, as speculation reads them; and taken back, they leave nothing behind.
+TEST(Decoder, AFewTokensAtOnceAreBitForBitThoseOneByOne) {
+  for (const auto& variant : model::kVariants) {
+    const model::Transformer model = small_model(variant.variant, /*max_seq_len=*/80);
+    const Ids ids = draw_ids(4, 80), wrong = draw_ids(5, 80);
+    for (const auto type : {ops::WeightType::fp32, ops::WeightType::int8}) {
+      Decoder decoder(ops::is_quantised(type) ? model::quantise(model, type) : model);
+      const Tensor single = cached_logits(decoder, ids, 1);
+      for (const std::size_t piece : {2, 9, 24}) EXPECT_TRUE(at::equal(cached_logits(decoder, ids, piece), single));
+      KvCache cache = decoder.make_cache();
+      for (std::size_t t = 0; t < 60; ++t) {
+        Ids step = {ids[t]};
+        step.insert(step.end(), wrong.begin() + static_cast<std::ptrdiff_t>(t % 7), wrong.begin() + 11);
+        const std::vector<Chunk> chunks = {{&cache, step}};
+        decoder.append(chunks);
+        EXPECT_TRUE(at::equal(decoder.logits(all_rows(1))[0], single[static_cast<std::int64_t>(t)]));
+        cache.take_back(static_cast<std::int64_t>(t) + 1);
+        EXPECT_EQ(cache.length(), static_cast<std::int64_t>(t) + 1);
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "crope/base/error.h"
+#include "crope/model/quantise.h"
 #include "tests/infer/small_model.h"
 
 namespace crope::infer {
@@ -125,8 +126,7 @@ TEST(Scorer, BadRequestsAreNamed) {
 }
 
 TEST(Scorer, TheTorchEngineDoesNotRoundWeights) {
-  model::Transformer model = small_model(model::Variant::rope);
-  model.inference_weights = ops::WeightType::int8;
+  const model::Transformer model = model::quantise(small_model(model::Variant::rope), ops::WeightType::int8);
   const std::vector<ScoreRequest> requests = {{{1}, {2}}};
   const auto score = [&](ScoreEngine engine) {
     score_requests(model, requests, {.engine = engine}, [](std::size_t, const Score&) {});

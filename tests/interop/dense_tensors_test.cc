@@ -16,7 +16,7 @@ TEST_P(DenseTensorsOf, AreTheMatricesOfTheModel) {
   Log log(nullptr);
   const std::filesystem::path dir = test::golden_folder(GetParam());
   const model::Transformer model = model::load_model(dir, log);
-  const DenseTensors tensors(dir / "model.safetensors", model.config);
+  const DenseTensors tensors(dir, model.config);
   const std::array<int, 2> both = {0, 1};
   const char* names[] = {"q", "k", "v"};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -40,7 +40,7 @@ TEST(DenseTensors, QkNormsWithoutGainsAreOnes) {
   const std::filesystem::path dir = test::golden_folder("more/crope_all_qk_gain_none");
   const model::ModelConfig config = model::load_config(dir);
   ASSERT_EQ(config.qk_gain, model::Gain::none);
-  const DenseTensors tensors(dir / "model.safetensors", config);
+  const DenseTensors tensors(dir, config);
   ASSERT_TRUE(tensors.contains("blocks.0.attention.q_norm"));
   EXPECT_TRUE(at::equal(tensors.read("blocks.0.attention.q_norm"), at::ones({config.qk_width()})));
 }

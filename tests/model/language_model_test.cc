@@ -92,10 +92,34 @@ TEST_F(LanguageModelTest, WeightTypesHaveNames) {
     const auto type = Choice<ops::WeightType>::by_name(name, "weights");
     const Transformer model = load_language_model(dir, log_, type).model;
     EXPECT_EQ(Choice(weight_type(model)).name(), name);
-    // Rounding is the decoder's: what is loaded is not rounded yet.
-    EXPECT_EQ(model.embedding.scalar_type(), type == ops::WeightType::bf16 ? torch::kBFloat16 : torch::kFloat32);
+    EXPECT_EQ(model.embedding.defined(), !ops::is_quantised(type));
   }
   EXPECT_THROW(Choice<ops::WeightType>::by_name("fp64", "weights"), UsageError);
+}
+
+// What a model was saved in is what it is loaded in, unless another type is asked for.
+TEST_F(LanguageModelTest, TheRecordedTypeIsTheDefault) {
+  const std::filesystem::path dir = save(270);
+  for (const auto type : {ops::WeightType::fp32, ops::WeightType::bf16, ops::WeightType::int8, ops::WeightType::int4}) {
+    const LanguageModel model = load_language_model(dir, log_, type);
+    const fs::path saved = folder_ / std::string(Choice(type).name());
+    save_model(model.model, saved);
+    copy_text_files(dir, saved);
+    EXPECT_EQ(load_weight_type(saved), type);
+    const LanguageModel back = load_language_model(saved, log_);
+    EXPECT_EQ(weight_type(back.model), type);
+    EXPECT_EQ(back.require_tokenizer().encode("ab"), model.require_tokenizer().encode("ab"));
+    for (std::size_t i = 0; i < model.model.parameters.size(); ++i) {
+      const Parameter &before = model.model.parameters[i], &after = back.model.parameters[i];
+      ASSERT_EQ(before.quantised.has_value(), after.quantised.has_value());
+      EXPECT_TRUE(before.quantised ? at::equal(ops::to_blocks(*before.quantised), ops::to_blocks(*after.quantised))
+                                   : at::equal(before.value, after.value))
+          << before.spec.name;
+    }
+    const Transformer wide = load_language_model(saved, log_, ops::WeightType::fp32).model;
+    EXPECT_EQ(weight_type(wide), ops::WeightType::fp32);
+    EXPECT_FALSE(wide.config.other_keys.contains(kWeightsKey)) << "it would be recorded with other weights";
+  }
 }
 
 }  // namespace

@@ -77,36 +77,40 @@ Tensor widened_outputs(const Weight& weight, int64_t in) {
   return y.t().contiguous();
 }
 
+Weight rounded(const Weight& weight, WeightType type) {
+  if (const auto* pair = std::get_if<ComplexWeight>(&weight)) {
+    return QuantisedWeight{quantised(pair->a, type), quantised(pair->b, type)};
+  }
+  return QuantisedWeight{quantised(std::get<DenseWeight>(weight).weight, type), {}};
+}
+
 TEST(Weight, RoundedWeightsAreNearAndKeepTheirPairs) {
   for (const bool is_pair : {false, true}) {
     const Weight weight = random_weight(is_pair, 70, 96, torch::kFloat32);
     for (const auto& [type, tolerance] : {std::pair(WeightType::int8, 0.006), std::pair(WeightType::int4, 0.1)}) {
-      const Weight rounded = stored(weight, type);
-      EXPECT_EQ(view(rounded).is_pair(), is_pair);
-      EXPECT_EQ(view(rounded).out(), 70);
-      EXPECT_EQ(view(rounded).in(), 96);
-      const Tensor dense = widened_outputs(rounded, 96);
+      const Weight narrow = rounded(weight, type);
+      EXPECT_EQ(view(narrow).is_pair(), is_pair);
+      EXPECT_EQ(view(narrow).out(), 70);
+      EXPECT_EQ(view(narrow).in(), 96);
+      const Tensor dense = widened_outputs(narrow, 96);
       test::expect_close(dense, dense_matrix(weight), tolerance);
       EXPECT_FALSE(at::equal(dense, dense_matrix(weight)));
+      EXPECT_TRUE(at::equal(dense, dense_matrix(widened(narrow))));
       const Tensor x = test::random_tensor({40, 96}, torch::kFloat32), y = at::ones({40, 70});
-      multiply_rows(rounded, x, y, Output::add);
+      multiply_rows(narrow, x, y, Output::add);
       test::expect_close(y, at::linear(x, dense) + 1, 1e-6);
     }
   }
 }
 
-TEST(Weight, OutputsOfARoundedWeight) {
-  const Weight weight = stored(random_weight(false, 50, 40, torch::kFloat32), WeightType::int8);
+TEST(Weight, OutputsAndRowsOfARoundedWeight) {
+  const Weight weight = rounded(random_weight(false, 50, 40, torch::kFloat32), WeightType::int8);
   const Tensor whole = widened_outputs(weight, 40);
   EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 32, 18), 40), whole.narrow(0, 32, 18)));
   EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 16, 16), 40), whole.narrow(0, 16, 16)));
-}
-
-TEST(Weight, WhatIsNotFiniteIsNotRounded) {
-  Tensor bad = test::random_tensor({4, 6}, torch::kFloat32);
-  bad[1][2] = INFINITY;
-  EXPECT_THROW(stored(DenseWeight{bad}, WeightType::int8), Error);
-  EXPECT_THROW(stored(ComplexWeight{at::ones({4, 6}), bad}, WeightType::int4), Error);
+  const Tensor ids = at::tensor({3, 49, 0, 17}, at::kLong).view({2, 2});
+  EXPECT_TRUE(at::equal(look_up(weight, ids), at::embedding(whole, ids)));
+  EXPECT_TRUE(at::equal(look_up(DenseWeight{whole}, ids), at::embedding(whole, ids)));
 }
 
 TEST(Weight, TensorsCanBeReplaced) {

@@ -71,7 +71,8 @@ def library():
     return lib
 
 
-def context_parameters(lib, n_ctx, threads):
+def context_parameters(lib, n_ctx, threads, exact=True):
+    """Not exact: keys and values in 16 bits and flash attention where llama.cpp chooses it, as is its default."""
     parameters = lib.llama_context_default_params()
     words = parameters.words
     pairs = {i: (words[i], words[i + 1]) for i in range(WORDS - 1)}
@@ -84,8 +85,9 @@ def context_parameters(lib, n_ctx, threads):
     words[0] = words[1] = n_ctx
     words[2] = 256
     words[thread_place] = words[thread_place + 1] = threads
-    words[type_place] = words[type_place + 1] = 0  # F32: 16 bits cost 1e-3
-    words[kind_place + 3] = 0  # no flash attention: it computes in 16 bits on some CPUs
+    if exact:
+        words[type_place] = words[type_place + 1] = 0  # F32: 16 bits cost 1e-3
+        words[kind_place + 3] = 0  # no flash attention: it computes in 16 bits on some CPUs
     return parameters
 
 

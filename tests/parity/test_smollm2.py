@@ -84,6 +84,32 @@ def test_greedy_text_of_llama_cpp(model, widened):
     assert not differing or leads[differing[0]] < 1e-3, f"token {differing[0]}, ahead by {leads[differing[0]]}"
 
 
+@pytest.fixture(scope="module")
+def kept(gguf_file, model):
+    """The same model with the file's own blocks of 4 bits."""
+    folder = model.parent / "kept"
+    run_crope("import", gguf_file, folder, "--weights", "kept")
+    return folder
+
+
+def test_kept_blocks_are_the_widened_weights(model, kept):
+    assert json.loads((kept / "config.json").read_text())["weights"] == "int4"
+    assert (kept / "model.safetensors").stat().st_size < 0.2 * (model / "model.safetensors").stat().st_size
+    ids = [1, 338, 28, 216, 1234, 44, 5, 900, 17, 3000, 42, 7] * 4
+    numpy.testing.assert_allclose(score(kept, ids), score(model, ids), atol=5e-4)
+
+
+def test_kept_blocks_answer_as_llama_cpp_does(gguf_file, kept, test_data):
+    """Both multiply the file's blocks by activations of 8 bits: they are as near to each other as to fp32 arithmetic."""
+    peer = Model(gguf_file, n_ctx=512)
+    prompt = peer.tokenize("The history of the railway begins in")
+    expected, leads = peer.greedy(prompt, 30)
+    out = run_crope("generate", kept, "--prompt-ids", ",".join(map(str, prompt)), "--max-tokens", 30, "--ignore-eos", "--json")
+    ours = json.loads(out)["choices"][0]["ids"]
+    differing = [i for i in range(30) if ours[i] != expected[i]]
+    assert not differing or leads[differing[0]] < 0.3, f"token {differing[0]}, ahead by {leads[differing[0]]}"
+
+
 def test_chat_answers(model):
     answer = run_crope("chat", model, "--temperature", 0, "--max-tokens", 40, stdin="What is the capital of France?\n/quit\n")
     assert "Paris" in answer

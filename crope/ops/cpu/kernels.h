@@ -21,6 +21,8 @@ void adamw_update(const AdamwUpdate& call);
 double sum_of_squares(const ConstMatrix& x);
 std::int64_t quantised_bytes(WeightType type, std::int64_t M, std::int64_t N);
 void quantise_matrix(const QuantiseMatrix& call);
+void pack_blocks(const PackBlocks& call);
+void unpack_blocks(const UnpackBlocks& call);
 void widen_rows(const WidenRows& call);
 void look_up_rows(const LookUpRows& call);
 void linear_rows(const LinearRows& call);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kGrainWeights = 1 << 15;
 
 bool is_quantised(const WeightView& weight) {
-  return weight.a.type == WeightType::int8 || weight.a.type == WeightType::int4;
+  return ops::is_quantised(weight.a.type);
 }
 
 // What threads share a weight by: its rows, or the rows of a and b together, sixteen at a time where they lie in

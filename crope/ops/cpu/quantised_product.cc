@@ -225,12 +225,12 @@ HWY_INLINE void multiply_panel(const std::uint8_t* panel, WeightType type, std::
                                const QuantisedColumn* columns, float* out) {
   typename Dot::Floats sums[kColumns];
   for (int c = 0; c < kColumns; ++c) sums[c] = Dot::zero();
-  const std::int64_t bytes = panel_block_bytes(type);
+  const std::int64_t bytes = panel_block_bytes(type), head = panel_head_bytes(type);
+  const std::int32_t offset = type == WeightType::int8 ? Dot::kSignedOffset : type == WeightType::int4 ? 8 : 0;
   for (std::int64_t b = 0; b < blocks; ++b, panel += bytes) {
     const typename Dot::Floats scales = Dot::load_scales(panel);
-    const std::uint8_t* integers = panel + kScaleBytes;
+    const std::uint8_t* integers = panel + head;
     typename Dot::Integers s[kColumns];
-    const std::int32_t offset = type == WeightType::int8 ? Dot::kSignedOffset : 8;
     for (int c = 0; c < kColumns; ++c) s[c] = Dot::start(-offset * columns[c].sums[b]);
     if (type == WeightType::int8) {
 #pragma GCC unroll 8
@@ -251,6 +251,11 @@ HWY_INLINE void multiply_panel(const std::uint8_t* panel, WeightType type, std::
       }
     }
     for (int c = 0; c < kColumns; ++c) sums[c] = Dot::add_scaled(sums[c], s[c], scales, columns[c].scales[b]);
+    if (type != WeightType::int4_min) continue;
+    const typename Dot::Floats minima = Dot::load_scales(panel + kScaleBytes);
+    for (int c = 0; c < kColumns; ++c) {
+      sums[c] = Dot::add_scaled(sums[c], Dot::start(columns[c].sums[b]), minima, columns[c].scales[b]);
+    }
   }
   for (int c = 0; c < kColumns; ++c) Dot::store(sums[c], out + c * kPanelRows);
 }

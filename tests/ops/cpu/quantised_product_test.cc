@@ -1,5 +1,6 @@
 #include "crope/ops/cpu/quantised_product.h"
 
+#include "crope/base/half.h"
 #include "crope/ops/cpu/kernels.h"
 #include "crope/ops/cpu/quantised_weight.h"
 #include "tests/ops/cpu/kernel_cases.h"
@@ -51,6 +52,33 @@ double dot(const float* w, const std::vector<double>& x) {
   return sum;
 }
 
+// Blocks with minima, which no rounding of ours makes.
+struct WithMinima {
+  WithMinima(const std::string& name, std::int64_t M, std::int64_t N)
+      : bytes(static_cast<std::size_t>(quantised_bytes(WeightType::int4_min, M, N))),
+        view{bytes.data(), WeightType::int4_min, M, N} {
+    const std::int64_t count = M * blocks_of(N);
+    const std::vector<float> draws = test::draw_floats(name, count * 18);
+    std::vector<std::uint8_t> blocks;
+    for (std::int64_t b = 0; b < count; ++b) {
+      const float* draw = draws.data() + b * 18;
+      for (int i = 0; i < 2; ++i) {
+        const std::uint16_t half = float_to_half(draw[i] / 8);
+        blocks.push_back(static_cast<std::uint8_t>(half & 255));
+        blocks.push_back(static_cast<std::uint8_t>(half >> 8));
+      }
+      for (int i = 2; i < 18; ++i)
+        blocks.push_back(static_cast<std::uint8_t>(std::lrint(std::abs(draw[i]) * 100) & 255));
+    }
+    pack_blocks({.blocks = blocks.data(), .type = WeightType::int4_min, .M = M, .N = N, .to = bytes.data()});
+    wide.resize(static_cast<std::size_t>(M * N));
+    widen_rows({.weight = view, .first = 0, .y = {wide.data(), M, N, N}});
+  }
+  std::vector<std::byte> bytes;
+  WeightMatrix view;
+  std::vector<float> wide;
+};
+
 struct Shape {
   std::int64_t R, M, N;
 };
@@ -82,6 +110,31 @@ TEST(QuantisedProduct, SumsOfTheRoundedNumbers) {
           }
         }
       }
+    }
+  });
+}
+
+TEST(QuantisedProduct, BlocksWithMinima) {
+  on_every_kind_of_product([] {
+    for (const auto& [R, M, N] : kShapes) {
+      const WithMinima weight("w", M, N);
+      const std::vector<float> x = draw_floats("x", R * N);
+      std::vector<float> y(static_cast<std::size_t>(R * M));
+      quantised_product(QuantisedColumns({x.data(), R, N, N}, N), weight.view, 0, panels_of(M), {y.data(), R, M, M},
+                        Output::overwrite);
+      for (std::int64_t r = 0; r < R; ++r) {
+        const std::vector<double> row = rounded_row(x.data() + r * N, N);
+        for (std::int64_t m = 0; m < M; ++m) {
+          const double expected = dot(weight.wide.data() + m * N, row);
+          EXPECT_NEAR(y[static_cast<std::size_t>(r * M + m)], expected, 2e-5 * (5 + static_cast<double>(N)))
+              << "R " << R << " M " << M << " N " << N << " at " << r << ", " << m;
+        }
+      }
+      // Bit for bit the same alone.
+      std::vector<float> one(static_cast<std::size_t>(M));
+      quantised_product(QuantisedColumns({x.data() + (R - 1) * N, 1, N, N}, N), weight.view, 0, panels_of(M),
+                        {one.data(), 1, M, M}, Output::overwrite);
+      EXPECT_TRUE(std::equal(one.begin(), one.end(), y.begin() + (R - 1) * M));
     }
   });
 }

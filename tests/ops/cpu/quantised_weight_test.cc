@@ -87,6 +87,7 @@ TEST(QuantisedWeight, BytesOfAPanel) {
   EXPECT_EQ(quantised_bytes(WeightType::int8, 16, 32), 16 * 34);  // 8.5 bits a weight
   EXPECT_EQ(quantised_bytes(WeightType::int4, 16, 32), 16 * 18);  // 4.5
   EXPECT_EQ(quantised_bytes(WeightType::int4, 17, 33), 4 * 16 * 18);
+  EXPECT_EQ(quantised_bytes(WeightType::int4_min, 16, 32), 16 * 20);  // 5
 }
 
 }  // namespace
