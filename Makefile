@@ -67,6 +67,8 @@ quickstart: build  ## a small world, three variants trained and scored on it, a 
 
 results: build  ## regenerate the tables and figures of docs/results.md from docs/study
 	@$(CROPE) report docs/study/main --figures-only --examples --out docs/figures
+	@$(CROPE) report docs/study/world --figures-only --out build/world_figures
+	@cp build/world_figures/downstream_*.svg docs/figures/
 	@rm -f docs/figures/*.png docs/figures/throughput.svg
 	@scripts/update_results.py
 
