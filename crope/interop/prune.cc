@@ -208,9 +208,7 @@ std::vector<PrunedKind> prune_directory(const fs::path& model_dir, const fs::pat
                                               {"pairs", options.pairs.name()},
                                               {"rule", rows.empty() ? "magnitude" : "wanda"}};
   model::save_model_files(pruned.model, directory.working_path());
-  for (const char* name : {text::kTokenizerFile, model::kChatTemplateFile}) {
-    if (fs::exists(source / name)) write_file(directory.working_path() / name, read_file(source / name));
-  }
+  model::copy_text_files(source, directory.working_path());
   directory.commit();
   return pruned.kinds;
 }

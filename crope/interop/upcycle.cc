@@ -8,9 +8,9 @@
 #include "crope/interop/head_product.h"
 #include "crope/interop/residual_pairing.h"
 #include "crope/interop/residual_rotation.h"
+#include "crope/model/language_model.h"
 #include "crope/model/model_dir.h"
 #include "crope/ops/annealed_weight.h"
-#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -268,9 +268,7 @@ std::vector<KeptEnergy> upcycle_directory(const fs::path& model_dir, const fs::p
   AtomicDirectory directory(out);
   const UpcycledModel upcycled = upcycle(model::load_model(source, log), variant, method, structure);
   model::save_model_files(upcycled.model, directory.working_path());
-  if (fs::exists(source / text::kTokenizerFile)) {
-    write_file(directory.working_path() / text::kTokenizerFile, read_file(source / text::kTokenizerFile));
-  }
+  model::copy_text_files(source, directory.working_path());
   directory.commit();
   return upcycled.kept;
 }
