@@ -56,7 +56,8 @@ Transformer quantise_for(const Transformer& model, const std::vector<InputMoment
   std::vector<StoredValue> values;
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
     const auto& [spec, value, quantised] = model.parameters[i];
-    if (spec.role == Role::gain || spec.component == Component::embedding) {
+    const bool is_refused = is_conjugate(spec.name);
+    if (is_refused || spec.role == Role::gain || spec.component == Component::embedding) {
       values.push_back(quantised_value(spec, value, WeightType::int4, "the model"));
       continue;
     }

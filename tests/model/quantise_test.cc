@@ -50,6 +50,18 @@ TEST(Quantise, TheTypeOfAModel) {
   EXPECT_EQ(weight_type(make_random_transformer(config, {}, torch::kBFloat16)), WeightType::bf16);
 }
 
+TEST(Quantise, ConjugateLinearPartsAreRefusedByName) {
+  ModelConfig config = odd_sizes(Variant::crope_all);
+  config.conjugate_scale = 0.5;
+  try {
+    quantise(make_random_transformer(config), WeightType::int8);
+    FAIL() << "quantised";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("blocks.0.attention.q.conjugate_a"), std::string::npos) << error.what();
+    EXPECT_NE(error.hint().find("conjugate_scale"), std::string::npos);
+  }
+}
+
 // Every matrix is rounded for what it reads: inputs that only a few directions have.
 TEST(Quantise, MomentsReachTheirMatrices) {
   for (const Variant variant : {Variant::rope, Variant::crope_qk, Variant::crope_all}) {
