@@ -143,6 +143,7 @@ TEST_F(PrepareTest, AnotherTokenMayStartEachDocument) {
   text::Vocabulary vocabulary = small_vocabulary();
   vocabulary.special_tokens.front().content =
       vocabulary.tokens[static_cast<std::size_t>(vocabulary.special_tokens.front().id)] = "<s>";
+  std::filesystem::create_directories(folder_ / "llama");
   text::write_tokenizer_files(folder_ / "llama", vocabulary);
   PrepareOptions llama = options({put("a.jsonl", to_jsonl(make_documents(20)))}, "out");
   llama.tokenizer = folder_ / "llama";
