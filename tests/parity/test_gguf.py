@@ -4,6 +4,7 @@ import json
 
 import numpy
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from conftest import GOLDENS, VARIANTS, run_crope, score
