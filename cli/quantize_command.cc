@@ -68,7 +68,7 @@ ops::WeightType target_type(const QuantizeFlags& flags) {
   }
   if (!flags.calibrate.empty() && type != ops::WeightType::int4) {
     throw UsageError(fmt::format("--calibrate rounds to int4, and --weights is {}", flags.weights),
-                     "leave --calibrate out: bf16 and int8 are nearly exact");
+                     "omit --calibrate: bf16 and int8 are nearly exact");
   }
   return type;
 }

@@ -37,7 +37,7 @@ std::string_view without_dashes(std::string_view name) {
   return name.substr(std::min(name.find_first_not_of('-'), name.size()));
 }
 
-// "crope_qk" and "crope_all" for "crope": the candidates that go on where the name stops.
+// "crope_qk" and "crope_all" for "crope": the candidates that begin with the name.
 std::vector<std::string> longer_names(std::string_view name, std::span<const std::string> candidates) {
   std::vector<std::string> found;
   if (without_dashes(name).size() < kShortestPart) return found;
@@ -47,7 +47,7 @@ std::vector<std::string> longer_names(std::string_view name, std::span<const std
   return found;
 }
 
-// "eval" for "evaluate": the longest candidate that the name goes on from.
+// "eval" for "evaluate": the longest candidate that the name begins with.
 std::string shorter_name(std::string_view name, std::span<const std::string> candidates) {
   std::string found;
   for (const std::string& candidate : candidates) {

@@ -50,7 +50,7 @@ void write_native_weights(const fs::path& source, const model::ModelConfig& conf
   formats::write_safetensors(target, sources);
 }
 
-// Those of an annealed model as a model of the variant rope, one at a time.
+// The tensors of an annealed model, written as a model of the variant rope, one at a time.
 void write_expanded_weights(const fs::path& source, const model::ModelConfig& stored, const fs::path& target,
                             torch::ScalarType type) {
   const DenseTensors tensors(source, stored);

@@ -27,7 +27,7 @@ std::vector<std::int32_t> configured_tokens(const ModelConfig& config, const cha
   return ids;
 }
 
-// A type that is asked for is made from the widened weights, unless they are of it already.
+// The model in `type`, or in the type it records. Weights of another type are made from the widened ones.
 Transformer load_weights(const fs::path& source, Log& log, std::optional<ops::WeightType> type, torch::Device device) {
   const ops::WeightType recorded = load_weight_type(source);
   const ops::WeightType wanted = type.value_or(recorded);

@@ -83,7 +83,7 @@ Transformer load_quantised_model(const fs::path& path, Log& log, std::optional<o
 
 namespace {
 
-// The blocks of a quantised parameter, which are put into their order when they are asked for.
+// The blocks of a quantised parameter; the sink receives them in the order of the file.
 formats::TensorSource block_source(const Parameter& parameter) {
   const ops::QuantisedMatrix matrix = *parameter.quantised;
   const auto shape = ops::block_shape(matrix.type, matrix.M, matrix.N);

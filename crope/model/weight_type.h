@@ -7,7 +7,7 @@
 #include "crope/base/choice.h"
 #include "crope/ops/kernels.h"
 
-// int4_min comes from imported files and cannot be asked for.
+// int4_min comes from imported files only; no flag selects it.
 template <>
 struct crope::ChoiceNames<crope::ops::WeightType> {
   using Kind = ops::WeightType;

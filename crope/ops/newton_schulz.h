@@ -30,7 +30,7 @@ ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions
 // by one. Each result is that of newton_schulz up to rounding.
 torch::Tensor newton_schulz_batch(const torch::Tensor& x, const NewtonSchulzOptions& options = {});
 
-// Of n pairs, a[n, M, N] and b[n, M, N].
+// The same for n pairs, a[n, M, N] and b[n, M, N].
 ComplexWeight newton_schulz_batch(const ComplexWeight& pairs, const NewtonSchulzOptions& options = {});
 
 // Operations of the products that it needs on one matrix [R, C], or on a pair of them: of a symmetric product, half.
