@@ -371,6 +371,7 @@ struct Kernels {
   void (*look_up_rows)(const LookUpRows&) = nullptr;
   void (*linear_rows)(const LinearRows&) = nullptr;
   void (*gated_linear_rows)(const GatedLinearRows&) = nullptr;
+  bool (*prefers_integer_products)() = nullptr;  // whether linear_rows is fast for many rows of quantised weights too
   void (*rotary_rows)(const RotaryRows&) = nullptr;
   void (*cached_attention)(const CachedAttention&) = nullptr;
   void (*row_maxima)(const RowMaxima&) = nullptr;

@@ -14,6 +14,9 @@ using torch::Tensor;
 // Weights that are not fp32 are widened this many at a time where a product of many rows wants them so.
 constexpr int64_t kPanelWeights = int64_t{1} << 20;
 
+// Rows of x that are rounded to integers at a time: they stay in the second cache while the weight passes by.
+constexpr int64_t kIntegerRows = 256;
+
 const Kernels& cpu_kernels() {
   return inference_kernels(at::kCPU, at::kFloat);
 }
@@ -148,6 +151,14 @@ Weight narrow_outputs(const Weight& weight, int64_t first, int64_t count) {
 
 void multiply_rows(const Weight& weight, const Tensor& x, const Tensor& y, Output output) {
   const auto [a, b] = view(weight);
+  if (is_quantised(a.type) && cpu_kernels().prefers_integer_products()) {
+    for (int64_t first = 0; first < x.size(0); first += kIntegerRows) {
+      const int64_t count = std::min(kIntegerRows, x.size(0) - first);
+      const LinearRows::Map map = {view(weight), mutable_view(y.narrow(0, first, count))};
+      cpu_kernels().linear_rows({.x = view(x.narrow(0, first, count)), .maps = {&map, 1}, .output = output});
+    }
+    return;
+  }
   const int64_t panel = a.type == WeightType::fp32 ? a.M : std::max<int64_t>(16, kPanelWeights / a.N / 16 * 16);
   const bool add = output == Output::add;
   for (int64_t first = 0; first < a.M; first += panel) {

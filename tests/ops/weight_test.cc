@@ -1,6 +1,7 @@
 #include "crope/ops/weight.h"
 
 #include "crope/base/error.h"
+#include "crope/ops/device.h"
 #include "tests/tensor_checks.h"
 
 namespace crope::ops {
@@ -71,10 +72,17 @@ TEST(Weight, OutputsOfADenseWeight) {
 }
 
 // What a stored weight stands for, row by row.
-Tensor widened_outputs(const Weight& weight, int64_t in) {
-  const Tensor rows = at::eye(in), y = at::zeros({in, view(weight).out()});
-  multiply_rows(weight, rows, y, Output::overwrite);
-  return y.t().contiguous();
+Tensor widened_outputs(const Weight& weight) {
+  return dense_matrix(widened(weight));
+}
+
+// x as products with quantised weights see it: in blocks of 32 of each piece, rounded to 8 bits where the machine
+// multiplies such integers fast.
+Tensor seen_by_rounded_weights(const Tensor& x, int64_t pieces) {
+  if (!inference_kernels(at::kCPU, at::kFloat).prefers_integer_products()) return x;
+  const Tensor blocks = x.view({x.size(0), pieces, -1, 32});
+  const Tensor scale = blocks.abs().amax(-1, true) / 127;
+  return ((blocks / scale).round() * scale).view(x.sizes());
 }
 
 Weight rounded(const Weight& weight, WeightType type) {
@@ -86,28 +94,28 @@ Weight rounded(const Weight& weight, WeightType type) {
 
 TEST(Weight, RoundedWeightsAreNearAndKeepTheirPairs) {
   for (const bool is_pair : {false, true}) {
-    const Weight weight = random_weight(is_pair, 70, 96, torch::kFloat32);
+    constexpr int64_t in = 192;  // halves in whole blocks
+    const Weight weight = random_weight(is_pair, 70, in, torch::kFloat32);
     for (const auto& [type, tolerance] : {std::pair(WeightType::int8, 0.006), std::pair(WeightType::int4, 0.1)}) {
       const Weight narrow = rounded(weight, type);
       EXPECT_EQ(view(narrow).is_pair(), is_pair);
       EXPECT_EQ(view(narrow).out(), 70);
-      EXPECT_EQ(view(narrow).in(), 96);
-      const Tensor dense = widened_outputs(narrow, 96);
+      EXPECT_EQ(view(narrow).in(), in);
+      const Tensor dense = widened_outputs(narrow);
       test::expect_close(dense, dense_matrix(weight), tolerance);
       EXPECT_FALSE(at::equal(dense, dense_matrix(weight)));
-      EXPECT_TRUE(at::equal(dense, dense_matrix(widened(narrow))));
-      const Tensor x = test::random_tensor({40, 96}, torch::kFloat32), y = at::ones({40, 70});
+      const Tensor x = test::random_tensor({300, in}, torch::kFloat32), y = at::ones({300, 70});
       multiply_rows(narrow, x, y, Output::add);
-      test::expect_close(y, at::linear(x, dense) + 1, 1e-6);
+      test::expect_close(y, at::linear(seen_by_rounded_weights(x, is_pair ? 2 : 1), dense) + 1, 1e-6);
     }
   }
 }
 
 TEST(Weight, OutputsAndRowsOfARoundedWeight) {
   const Weight weight = rounded(random_weight(false, 50, 40, torch::kFloat32), WeightType::int8);
-  const Tensor whole = widened_outputs(weight, 40);
-  EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 32, 18), 40), whole.narrow(0, 32, 18)));
-  EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 16, 16), 40), whole.narrow(0, 16, 16)));
+  const Tensor whole = widened_outputs(weight);
+  EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 32, 18)), whole.narrow(0, 32, 18)));
+  EXPECT_TRUE(at::equal(widened_outputs(narrow_outputs(weight, 16, 16)), whole.narrow(0, 16, 16)));
   const Tensor ids = at::tensor({3, 49, 0, 17}, at::kLong).view({2, 2});
   EXPECT_TRUE(at::equal(look_up(weight, ids), at::embedding(whole, ids)));
   EXPECT_TRUE(at::equal(look_up(DenseWeight{whole}, ids), at::embedding(whole, ids)));

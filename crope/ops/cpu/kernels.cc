@@ -24,6 +24,7 @@ constexpr Kernels kWithoutProducts = {.rms_norm = rms_norm,
                                       .look_up_rows = look_up_rows,
                                       .linear_rows = linear_rows,
                                       .gated_linear_rows = gated_linear_rows,
+                                      .prefers_integer_products = prefers_integer_products,
                                       .rotary_rows = rotary_rows,
                                       .cached_attention = cached_attention,
                                       .row_maxima = row_maxima};

@@ -27,6 +27,7 @@ void widen_rows(const WidenRows& call);
 void look_up_rows(const LookUpRows& call);
 void linear_rows(const LinearRows& call);
 void gated_linear_rows(const GatedLinearRows& call);
+bool prefers_integer_products();
 void rotary_rows(const RotaryRows& call);
 void cached_attention(const CachedAttention& call);
 void row_maxima(const RowMaxima& call);

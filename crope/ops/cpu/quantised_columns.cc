@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "crope/base/parallel.h"
 #include "crope/ops/cpu/quantised_weight.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,11 +22,14 @@ void QuantiseBlock(const float* x, std::int8_t* values, float* scale, std::int32
   const hn::RebindToSigned<decltype(d)> integers;
   const hn::Rebind<std::int8_t, decltype(d)> bytes;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  auto largest = hn::Zero(d);
-  for (std::int64_t i = 0; i < kBlockColumns; i += lanes) largest = hn::Max(largest, hn::Abs(hn::LoadU(d, x + i)));
+  auto largest = hn::Zero(d), zeros = hn::Zero(d);
+  for (std::int64_t i = 0; i < kBlockColumns; i += lanes) {
+    const auto value = hn::LoadU(d, x + i);
+    largest = hn::Max(largest, hn::Abs(value));
+    zeros = hn::MulAdd(value, hn::Zero(d), zeros);  // not zero where a number is not finite
+  }
   const float most = hn::GetLane(hn::MaxOfLanes(d, largest));
-  bool is_finite = std::isfinite(most);  // Max may pass over what is not a number
-  for (std::int64_t i = 0; i < kBlockColumns; ++i) is_finite &= !std::isnan(x[i]);
+  const bool is_finite = hn::GetLane(hn::SumOfLanes(d, zeros)) == 0;
   *scale = is_finite ? most / 127 : NAN;
   const auto inverse = hn::Set(d, is_finite && most > 0 ? 127 / most : 0);
   auto total = hn::Zero(integers);
@@ -55,19 +59,21 @@ QuantisedColumns::QuantisedColumns(const ConstMatrix& x, std::int64_t N)
       blocks_(blocks_of(N)),
       memory_(count_ * blocks_ * (2 + kBlockColumns / static_cast<std::int64_t>(sizeof(float)))) {
   const std::int64_t pieces = x.columns / N;
-  for (std::int64_t i = 0; i < count_; ++i) {
-    const QuantisedColumn to = column(i);
-    const float* from = x.row(i / pieces) + i % pieces * N;
-    for (std::int64_t b = 0; b < blocks_; ++b) {
-      std::array<float, kBlockColumns> rest{};
-      const std::int64_t first = b * kBlockColumns, count = std::min(kBlockColumns, N - first);
-      const float* values = from + first;
-      if (count < kBlockColumns) values = std::copy_n(values, count, rest.begin()) - count;
-      HWY_DYNAMIC_DISPATCH(QuantiseBlock)
-      (values, const_cast<std::int8_t*>(to.values) + first, const_cast<float*>(to.scales) + b,
-       const_cast<std::int32_t*>(to.sums) + b);
+  parallel_rows(count_, N, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const QuantisedColumn to = column(i);
+      const float* from = x.row(i / pieces) + i % pieces * N;
+      for (std::int64_t b = 0; b < blocks_; ++b) {
+        std::array<float, kBlockColumns> rest{};
+        const std::int64_t first = b * kBlockColumns, count = std::min(kBlockColumns, N - first);
+        const float* values = from + first;
+        if (count < kBlockColumns) values = std::copy_n(values, count, rest.begin()) - count;
+        HWY_DYNAMIC_DISPATCH(QuantiseBlock)
+        (values, const_cast<std::int8_t*>(to.values) + first, const_cast<float*>(to.scales) + b,
+         const_cast<std::int32_t*>(to.sums) + b);
+      }
     }
-  }
+  });
 }
 
 QuantisedColumn QuantisedColumns::column(std::int64_t i) const {

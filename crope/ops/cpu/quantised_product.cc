@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crope/base/half.h"
+#include "crope/ops/cpu/kernels.h"
 #include "crope/ops/cpu/quantised_weight.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -29,6 +30,7 @@ namespace crope::ops::cpu::HWY_NAMESPACE {
 //   low_halves, high_halves of 64 bytes, as weights from 0 to 15
 //   add_signed(s, w, x), add_unsigned(s, w, x)   s + the four products of each row with x[0..3]
 //   kSignedOffset           what signed_bytes adds to every weight
+//   kMostColumns            how many columns of sums the registers hold
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
@@ -53,6 +55,7 @@ struct Avx2Dot {
   using Weights = Pair256;
   using Floats = Floats256;
   static constexpr std::int32_t kSignedOffset = 0;
+  static constexpr int kMostColumns = 4;
 
   static HWY_INLINE Integers start(std::int32_t offset) {
     return {_mm256_set1_epi32(offset), _mm256_set1_epi32(offset)};
@@ -112,6 +115,7 @@ struct ByteDot {
   using Weights = __m512i;
   using Floats = __m512;
   static constexpr std::int32_t kSignedOffset = 128;
+  static constexpr int kMostColumns = 8;
 
   static HWY_INLINE Integers start(std::int32_t offset) { return _mm512_set1_epi32(offset); }
   static HWY_INLINE Weights signed_bytes(const std::uint8_t* from) {
@@ -169,6 +173,7 @@ struct PlainDot {
   using Weights = std::array<std::int32_t, 4 * kPanelRows>;
   using Floats = std::array<float, kPanelRows>;
   static constexpr std::int32_t kSignedOffset = 0;
+  static constexpr int kMostColumns = 4;
 
   static Integers start(std::int32_t offset) {
     Integers sums;
@@ -219,11 +224,13 @@ using ByteDot = PlainDot;
 
 #endif
 
-// out[c * 16 + row] of one panel and kColumns columns.
+// out[c * 16 + row] of one panel and kColumns columns. The loops over columns are unrolled, or the compiler keeps the
+// sums in memory.
 template <class Dot, int kColumns>
 HWY_INLINE void multiply_panel(const std::uint8_t* panel, WeightType type, std::int64_t blocks,
                                const QuantisedColumn* columns, float* out) {
   typename Dot::Floats sums[kColumns];
+#pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) sums[c] = Dot::zero();
   const std::int64_t bytes = panel_block_bytes(type), head = panel_head_bytes(type);
   const std::int32_t offset = type == WeightType::int8 ? Dot::kSignedOffset : type == WeightType::int4 ? 8 : 0;
@@ -231,11 +238,13 @@ HWY_INLINE void multiply_panel(const std::uint8_t* panel, WeightType type, std::
     const typename Dot::Floats scales = Dot::load_scales(panel);
     const std::uint8_t* integers = panel + head;
     typename Dot::Integers s[kColumns];
+#pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) s[c] = Dot::start(-offset * columns[c].sums[b]);
     if (type == WeightType::int8) {
 #pragma GCC unroll 8
       for (std::int64_t g = 0; g < 8; ++g) {
         const typename Dot::Weights w = Dot::signed_bytes(integers + 64 * g);
+#pragma GCC unroll 8
         for (int c = 0; c < kColumns; ++c)
           s[c] = Dot::add_signed(s[c], w, columns[c].values + kBlockColumns * b + 4 * g);
       }
@@ -244,34 +253,38 @@ HWY_INLINE void multiply_panel(const std::uint8_t* panel, WeightType type, std::
       for (std::int64_t g = 0; g < 4; ++g) {
         const typename Dot::Weights low = Dot::low_halves(integers + 64 * g),
                                     high = Dot::high_halves(integers + 64 * g);
+#pragma GCC unroll 8
         for (int c = 0; c < kColumns; ++c) {
           const std::int8_t* x = columns[c].values + kBlockColumns * b + 4 * g;
           s[c] = Dot::add_unsigned(Dot::add_unsigned(s[c], low, x), high, x + 16);
         }
       }
     }
+#pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) sums[c] = Dot::add_scaled(sums[c], s[c], scales, columns[c].scales[b]);
     if (type != WeightType::int4_min) continue;
     const typename Dot::Floats minima = Dot::load_scales(panel + kScaleBytes);
+#pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
       sums[c] = Dot::add_scaled(sums[c], Dot::start(columns[c].sums[b]), minima, columns[c].scales[b]);
     }
   }
+#pragma GCC unroll 8
   for (int c = 0; c < kColumns; ++c) Dot::store(sums[c], out + c * kPanelRows);
 }
 
 template <class Dot>
 void multiply_columns(const std::uint8_t* panel, WeightType type, std::int64_t blocks, const QuantisedColumn* columns,
                       std::int64_t count, float* out) {
-  for (; count >= 4; count -= 4, columns += 4, out += 4 * kPanelRows) {
-    multiply_panel<Dot, 4>(panel, type, blocks, columns, out);
-  }
-  if (count >= 2) {
-    multiply_panel<Dot, 2>(panel, type, blocks, columns, out);
-    columns += 2;
-    out += 2 * kPanelRows;
-  }
-  if (count % 2 == 1) multiply_panel<Dot, 1>(panel, type, blocks, columns, out);
+  const auto take = [&]<int kColumns> {
+    for (; count >= kColumns; count -= kColumns, columns += kColumns, out += kColumns * kPanelRows) {
+      multiply_panel<Dot, kColumns>(panel, type, blocks, columns, out);
+    }
+  };
+  if constexpr (Dot::kMostColumns >= 8) take.template operator()<8>();
+  take.template operator()<4>();
+  take.template operator()<2>();
+  take.template operator()<1>();
 }
 
 // Whether the machine has the instruction that this instruction set's ByteDot names.
@@ -312,23 +325,18 @@ HWY_EXPORT(MultiplyPanel);
 
 std::atomic<bool> byte_products_wanted = true;
 
+// y[first + i] = sums[i] of the rows of a panel, or y[first + i] += sums[i].
 void store_panel(const float* sums, std::int64_t panel, std::int64_t M, float* y, Output output) {
   const std::int64_t first = panel * kPanelRows, count = std::min(kPanelRows, M - first);
   for (std::int64_t i = 0; i < count; ++i) y[first + i] = sums[i] + (output == Output::add ? y[first + i] : 0);
 }
 
-// Panels [begin, end) of a weight with all columns: on_sums(panel, sums) gets [columns][16].
-template <typename OnSums>
-void for_panel_sums(const WeightMatrix& weight, std::span<const QuantisedColumn> columns, std::int64_t begin,
-                    std::int64_t end, const OnSums& on_sums) {
-  std::vector<float> sums(columns.size() * kPanelRows);
-  for (std::int64_t panel = begin; panel < end; ++panel) {
-    const auto* data = static_cast<const std::uint8_t*>(weight.data) + panel * panel_bytes(weight.type, weight.N);
-    HWY_DYNAMIC_DISPATCH(MultiplyPanel)
-    (data, weight.type, blocks_of(weight.N), columns.data(), static_cast<std::int64_t>(columns.size()),
-     byte_products_wanted, sums.data());
-    on_sums(panel, sums.data());
-  }
+// Sums of one panel with all columns, sums[columns][16].
+void panel_sums(const WeightMatrix& weight, std::span<const QuantisedColumn> columns, std::int64_t panel, float* sums) {
+  const auto* data = static_cast<const std::uint8_t*>(weight.data) + panel * panel_bytes(weight.type, weight.N);
+  HWY_DYNAMIC_DISPATCH(MultiplyPanel)
+  (data, weight.type, blocks_of(weight.N), columns.data(), static_cast<std::int64_t>(columns.size()),
+   byte_products_wanted, sums);
 }
 
 std::vector<QuantisedColumn> all_columns(const QuantisedColumns& x) {
@@ -339,6 +347,39 @@ std::vector<QuantisedColumn> all_columns(const QuantisedColumns& x) {
 
 }  // namespace
 
+void quantised_product(const QuantisedColumns& x, const WeightMatrix& weight, std::int64_t begin, std::int64_t end,
+                       const Matrix& y, Output output) {
+  const std::vector<QuantisedColumn> columns = all_columns(x);
+  std::vector<float> sums(columns.size() * kPanelRows);
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    panel_sums(weight, columns, panel, sums.data());
+    for (std::int64_t r = 0; r < y.rows; ++r) {
+      store_panel(sums.data() + r * kPanelRows, panel, weight.M, y.row(r), output);
+    }
+  }
+}
+
+void quantised_complex_product(const QuantisedColumns& x, const WeightMatrix& a, const WeightMatrix& b,
+                               std::int64_t begin, std::int64_t end, const Matrix& y, Output output) {
+  const std::vector<QuantisedColumn> columns = all_columns(x);
+  std::vector<float> sums_a(columns.size() * kPanelRows), sums_b(columns.size() * kPanelRows);
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    panel_sums(a, columns, panel, sums_a.data());
+    panel_sums(b, columns, panel, sums_b.data());
+    for (std::int64_t r = 0; r < y.rows; ++r) {
+      // Of the real and of the imaginary piece of the row.
+      float *re = sums_a.data() + 2 * r * kPanelRows, *im = re + kPanelRows;
+      const float *b_re = sums_b.data() + 2 * r * kPanelRows, *b_im = b_re + kPanelRows;
+      for (std::int64_t i = 0; i < kPanelRows; ++i) {
+        re[i] += b_im[i];
+        im[i] -= b_re[i];
+      }
+      store_panel(re, panel, a.M, y.row(r), output);
+      store_panel(im, panel, a.M, y.row(r) + a.M, output);
+    }
+  }
+}
+
 bool byte_products_available() {
   return HWY_DYNAMIC_DISPATCH(HasByteProducts)();
 }
@@ -347,31 +388,8 @@ void use_byte_products(bool use) {
   byte_products_wanted = use;
 }
 
-void quantised_product(const QuantisedColumns& x, const WeightMatrix& weight, std::int64_t begin, std::int64_t end,
-                       const Matrix& y, Output output) {
-  for_panel_sums(weight, all_columns(x), begin, end, [&](std::int64_t panel, const float* sums) {
-    for (std::int64_t r = 0; r < y.rows; ++r) store_panel(sums + r * kPanelRows, panel, weight.M, y.row(r), output);
-  });
-}
-
-// With the real and the imaginary piece of a row: a first, then b, on top of what a gave.
-void quantised_complex_product(const QuantisedColumns& x, const WeightMatrix& a, const WeightMatrix& b,
-                               std::int64_t begin, std::int64_t end, const Matrix& y, Output output) {
-  const std::vector<QuantisedColumn> columns = all_columns(x);
-  for_panel_sums(a, columns, begin, end, [&](std::int64_t panel, const float* sums) {
-    for (std::int64_t r = 0; r < y.rows; ++r) {
-      store_panel(sums + 2 * r * kPanelRows, panel, a.M, y.row(r), output);
-      store_panel(sums + (2 * r + 1) * kPanelRows, panel, a.M, y.row(r) + a.M, output);
-    }
-  });
-  for_panel_sums(b, columns, begin, end, [&](std::int64_t panel, float* sums) {
-    for (std::int64_t r = 0; r < y.rows; ++r) {
-      float *re = sums + 2 * r * kPanelRows, *im = re + kPanelRows;
-      for (std::int64_t i = 0; i < kPanelRows; ++i) re[i] = -re[i];
-      store_panel(im, panel, b.M, y.row(r), Output::add);
-      store_panel(re, panel, b.M, y.row(r) + b.M, Output::add);
-    }
-  });
+bool prefers_integer_products() {
+  return byte_products_wanted && byte_products_available();
 }
 
 }  // namespace crope::ops::cpu

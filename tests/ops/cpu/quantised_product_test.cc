@@ -83,7 +83,7 @@ struct Shape {
   std::int64_t R, M, N;
 };
 const std::vector<Shape> kShapes = {{1, 1, 1},   {1, 16, 32}, {1, 17, 33}, {2, 40, 64},
-                                    {3, 5, 100}, {4, 33, 31}, {7, 50, 96}};
+                                    {3, 5, 100}, {4, 33, 31}, {7, 50, 96}, {17, 20, 70}};
 
 TEST(QuantisedProduct, SumsOfTheRoundedNumbers) {
   on_every_kind_of_product([] {
