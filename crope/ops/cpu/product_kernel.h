@@ -1,30 +1,12 @@
-// The inner loops of matrix products: operands laid out in panels, and products of panels.
+// The inner loops of matrix products: products of operands that are laid out in panels.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "crope/ops/kernels.h"
+#include "crope/ops/cpu/panels.h"
 
 namespace crope::ops::cpu {
-
-// Rows and columns of a result that are computed at a time, by the instruction set in use: the widths of panels.
-struct ProductTile {
-  std::int64_t rows, columns;
-};
-ProductTile product_tile();
-
-// Whether they are faster than a BLAS that chooses its own instructions: not on the portable set.
-bool product_kernels_pay();
-
-// Terms [term, term + terms) of `count` rows of a left operand, or columns of a right one, from `first` on, in panels:
-// out[panel][term][index within the panel], with zeros where the last panel has none. Sums the operand's matrices.
-// REQUIRES: room for whole panels; that of a right operand aligned to 64 bytes.
-struct PanelRange {
-  std::int64_t first, count, term, terms;
-};
-void pack_left(const MatrixSum& a, const PanelRange& range, float* out);
-void pack_right(const MatrixSum& b, const PanelRange& range, float* out);
 
 // What of a product need not be computed. Row i of the result is wanted up to column i + last_column: what comes after
 // it may be left as it is. Row i of the left operand is zero before term i + first_term and after term i + last_term.

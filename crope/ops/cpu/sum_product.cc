@@ -12,12 +12,9 @@ namespace crope::ops::cpu {
 namespace {
 
 // A panel of b, kMostPassTerms x tile columns, is as large as the first cache, and few rows of a pass by it; a block of
-// a, kMostBlockRows x kMostPassTerms, leaves most of the second cache to what is read ahead; a stage of b fits the
+// a, tile.block_rows x kMostPassTerms, leaves most of the second cache to what is read ahead; a stage of b fits the
 // third.
 constexpr std::int64_t kMostPassTerms = 512;
-constexpr std::int64_t kMostBlockRows = 60;
-constexpr std::int64_t kMostStageTerms = 1024;
-constexpr std::int64_t kMostStageFloats = 1 << 20;
 constexpr std::int64_t kPackPanels = 8;  // of b, a piece
 
 // The terms of a stage that are multiplied at a time, the last time fewer.
@@ -25,10 +22,10 @@ std::int64_t terms_of_pass(std::int64_t stage_terms) {
   return round_up(even_piece(stage_terms, kMostPassTerms), 8);
 }
 
-// Blocks of at most kMostBlockRows rows, and four for each thread where there are enough rows.
-std::int64_t rows_of_block(std::int64_t m, std::int64_t tile_rows, int threads) {
-  const std::int64_t most = std::clamp(m / (4 * threads), tile_rows, kMostBlockRows - tile_rows);
-  return round_up(even_piece(m, most), tile_rows);
+// Blocks of whole tiles, of at most tile.block_rows rows, and four for each thread where there are enough rows.
+std::int64_t rows_of_block(std::int64_t m, const ProductTile& tile, int threads) {
+  const std::int64_t most = std::clamp(m / (4 * threads), tile.rows, tile.block_rows - tile.rows);
+  return round_up(even_piece(m, most), tile.rows);
 }
 
 void wait_for(const std::atomic<std::int64_t>& value, std::int64_t least) {
@@ -49,12 +46,12 @@ SumProductRun::SumProductRun(std::int64_t m, std::int64_t n, std::int64_t target
       target_stride_(target_stride),
       part_(part),
       tile_(product_tile()),
-      block_rows_(rows_of_block(m, tile_.rows, threads)),
+      block_rows_(rows_of_block(m, tile_, threads)),
       blocks_(divide_up(m, block_rows_)),
       block_stages_(static_cast<std::size_t>(blocks_)) {
   std::int64_t longest = 1;
-  for (const SumProduct& product : products) longest = std::max(longest, std::min(product.k, kMostStageTerms));
-  const std::int64_t columns = round_up(even_piece(n, kMostStageFloats / longest), tile_.columns);
+  for (const SumProduct& product : products) longest = std::max(longest, std::min(product.k, tile_.stage_terms));
+  const std::int64_t columns = round_up(even_piece(n, tile_.stage_floats / longest), tile_.columns);
   for (std::int64_t column = 0; column < n; column += columns) {
     plan_stages(products, column, std::min(columns, n - column));
   }
@@ -78,8 +75,8 @@ void SumProductRun::plan_stages(std::span<const SumProduct> products, std::int64
     return count;
   };
   while (!products.empty()) {
-    const std::int64_t k = products[0].k, step = even_piece(k, kMostStageTerms);
-    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(1, kMostStageFloats / (step * columns)));
+    const std::int64_t k = products[0].k, step = even_piece(k, tile_.stage_terms);
+    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(1, tile_.stage_floats / (step * columns)));
     const std::size_t sharing_a = std::min(sharing(&SumProduct::a), room), sharing_b = sharing(&SumProduct::b);
     const std::size_t count = std::max(sharing_a, sharing_b), stage_products = sharing_a >= sharing_b ? count : 1;
     for (std::int64_t term = 0; term < k; term += step) {

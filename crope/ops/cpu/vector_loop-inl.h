@@ -1,4 +1,5 @@
-// Loops over floats of any count: whole vectors, then the rest one by one. Included once for each instruction set.
+// Loops over floats of any count: whole vectors, then the rest in vectors of 8 and of 4 and one by one. Included once
+// for each instruction set.
 #if defined(CROPE_OPS_CPU_VECTOR_LOOP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CROPE_OPS_CPU_VECTOR_LOOP_INL_H_
 #undef CROPE_OPS_CPU_VECTOR_LOOP_INL_H_
@@ -19,6 +20,19 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using OneFloat = hn::CappedTag<float, 1>;
 
+// Calls body(tag, i) for vectors of kLanes floats, and then of half as many, that cover [i, n); leaves less than four.
+template <int kLanes, typename Body>
+HWY_INLINE HWY_ATTR std::int64_t for_each_part(std::int64_t i, std::int64_t n, const Body& body) {
+  if constexpr (kLanes >= 4 && hn::MaxLanes(Floats()) > kLanes) {
+    if (i + kLanes <= n) {
+      body(hn::CappedTag<float, kLanes>(), i);
+      i += kLanes;
+    }
+  }
+  if constexpr (kLanes > 4) return for_each_part<kLanes / 2>(i, n, body);
+  return i;
+}
+
 // Calls body(tag, i) for every vector of [0, n). The body must treat lanes alike.
 template <typename Body>
 HWY_INLINE HWY_ATTR void for_each_vector(std::int64_t n, const Body& body) {
@@ -26,6 +40,7 @@ HWY_INLINE HWY_ATTR void for_each_vector(std::int64_t n, const Body& body) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) body(d, i);
+  if (i < n) i = for_each_part<8>(i, n, body);
   for (; i < n; ++i) body(OneFloat(), i);
 }
 
@@ -44,6 +59,10 @@ HWY_INLINE HWY_ATTR float sum_over(std::int64_t n, const Body& body) {
   }
   for (; i + lanes <= n; i += lanes) sum0 = hn::Add(sum0, body(d, i));
   float total = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
+  if (i < n) {
+    i = for_each_part<8>(
+        i, n, [&](auto part, std::int64_t at) HWY_ATTR { total += hn::GetLane(hn::SumOfLanes(part, body(part, at))); });
+  }
   for (; i < n; ++i) total += hn::GetLane(body(OneFloat(), i));
   return total;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crope/ops/cpu/product_kernel.h"
+#include "crope/ops/cpu/panels.h"
 #include "tests/ops/cpu/kernel_cases.h"
 
 namespace crope::ops::cpu::test {
@@ -44,6 +44,15 @@ inline double product_at(const RandomSum& a, const RandomSum& b, std::int64_t ro
   double value = 0;
   for (std::int64_t k = 0; k < terms; ++k) value += a.at(row, k) * b.at(k, column);
   return value;
+}
+
+struct alignas(64) Line {
+  float at[16];
+};
+
+// Memory for whole panels, aligned as the kernels want it.
+inline std::vector<Line> panels_for(std::int64_t count, std::int64_t width, std::int64_t terms) {
+  return std::vector<Line>(static_cast<std::size_t>(((count + width - 1) / width * width * terms + 15) / 16));
 }
 
 }  // namespace crope::ops::cpu::test

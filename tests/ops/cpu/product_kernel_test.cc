@@ -7,58 +7,23 @@
 namespace crope::ops::cpu {
 namespace {
 
+using test::Line;
 using test::on_every_instruction_set;
+using test::panels_for;
 using test::product_at;
 using test::RandomSum;
 
 // Thirteen products of numbers of size 1, summed in double by the test.
 constexpr double kProductTolerance = 1e-5;
 
-struct alignas(64) Line {
-  float at[16];
-};
-
-// Memory for whole panels, aligned as the kernels want it.
-std::vector<Line> panels_for(std::int64_t count, std::int64_t width, std::int64_t terms) {
-  return std::vector<Line>(static_cast<std::size_t>(((count + width - 1) / width * width * terms + 15) / 16));
-}
-
-TEST(ProductKernel, PanelsHoldTheSumsOfTheirMatricesAndZeros) {
-  on_every_instruction_set([] {
-    const ProductTile tile = product_tile();
-    for (const bool left : {true, false}) {
-      const std::int64_t width = left ? tile.rows : tile.columns;
-      for (const bool transposed : {false, true}) {
-        for (const int count : {1, 2, 4}) {
-          for (const std::int64_t size : {std::int64_t{1}, width, 3 * width - 1}) {
-            for (const std::int64_t terms : {1, 7, 8, 29}) {
-              const PanelRange range{.first = 2, .count = size, .term = 3, .terms = terms};
-              const std::int64_t rows = left ? size + 2 : terms + 3, columns = left ? terms + 3 : size + 2;
-              const RandomSum x("x", rows, columns, transposed, count);
-              std::vector<Line> memory = panels_for(size, width, terms);
-              float* packed = memory.front().at;
-              (left ? pack_left : pack_right)(x.sum, range, packed);
-              for (std::int64_t i = 0; i < (size + width - 1) / width * width; ++i) {
-                for (std::int64_t k = 0; k < terms; ++k) {
-                  const double expected = i >= size ? 0 : left ? x.at(2 + i, 3 + k) : x.at(3 + k, 2 + i);
-                  ASSERT_NEAR(packed[i / width * width * terms + k * width + i % width], expected, 1e-6)
-                      << "left " << left << " transposed " << transposed << " sum of " << count << " size " << size
-                      << " terms " << terms << " at " << i << ", " << k;
-                }
-              }
-            }
-          }
-        }
-      }
-    }
-  });
-}
-
 TEST(ProductKernel, ProductsGoToAllTargetsAndNowhereElse) {
   on_every_instruction_set([] {
     const ProductTile tile = product_tile();
-    for (const std::int64_t rows : {std::int64_t{1}, tile.rows, 2 * tile.rows + 1}) {
-      for (const std::int64_t columns : {std::int64_t{1}, tile.columns, 2 * tile.columns + 3}) {
+    std::vector<std::int64_t> all_rows{2 * tile.rows + 1}, all_columns{2 * tile.columns + 3};
+    for (std::int64_t rows = 1; rows <= tile.rows; ++rows) all_rows.push_back(rows);
+    for (std::int64_t columns = 1; columns <= tile.columns + 1; ++columns) all_columns.push_back(columns);
+    for (const std::int64_t rows : all_rows) {
+      for (const std::int64_t columns : all_columns) {
         const std::int64_t terms = 13, all_terms = 17, stride = columns + 2;
         const RandomSum a("a", rows, terms, false, 1), b("b", all_terms, columns, false, 1);
         std::vector<Line> a_memory = panels_for(rows, tile.rows, terms);
