@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "crope/ops/derived_weights.h"
+
 namespace crope::infer {
 namespace {
 
@@ -96,6 +98,7 @@ void score_batch(const model::Transformer& model, std::span<const Row> rows, std
 void score_in_batches(const model::Transformer& model, std::span<const ScoreRequest> requests,
                       const ScorerOptions& options, const std::function<void(std::size_t, const Score&)>& on_score) {
   const at::NoGradGuard no_grad;
+  const ops::DerivedWeightScope derived(model::parameter_values(model));
   const std::vector<Row> rows = rows_by_length(requests, model.config.max_seq_len);
   for (std::size_t first = 0; first < rows.size();) {
     const auto longest = static_cast<std::size_t>(input_length(rows[first]));

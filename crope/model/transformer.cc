@@ -145,6 +145,12 @@ torch::Device device_of(const Transformer& model) {
   return model.norm.device();
 }
 
+std::vector<Tensor> parameter_values(const Transformer& model) {
+  std::vector<Tensor> values;
+  for (const Parameter& parameter : model.parameters) values.push_back(parameter.value);
+  return values;
+}
+
 void set_requires_grad(Transformer& model, bool requires_grad) {
   for (Parameter& parameter : model.parameters) parameter.value.requires_grad_(requires_grad);
 }

@@ -64,6 +64,9 @@ Transformer without_conjugates(const Transformer& model);
 // Throws Error unless a sequence of T tokens has 1 to max_seq_len.
 void check_length(const ModelConfig& config, std::int64_t T);
 
+// The values of all parameters, in their order.
+std::vector<torch::Tensor> parameter_values(const Transformer& model);
+
 // Asks autograd for the gradients of all parameters, or for none.
 void set_requires_grad(Transformer& model, bool requires_grad);
 

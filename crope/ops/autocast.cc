@@ -19,9 +19,13 @@ Tensor autocast_input(const Tensor& x) {
   return is_cast(x) ? x.to(at::autocast::get_autocast_dtype(x.device().type())) : x;
 }
 
+bool is_cast_by_autocast(const Tensor& weight, const Tensor& x) {
+  return weight.scalar_type() == torch::kFloat32 && at::autocast::is_autocast_enabled(x.device().type());
+}
+
 Tensor autocast_weight(const Tensor& weight, const Tensor& x) {
   const auto device = x.device().type();
-  if (!at::autocast::is_autocast_enabled(device) || weight.scalar_type() != torch::kFloat32) return weight;
+  if (!is_cast_by_autocast(weight, x)) return weight;
   return at::autocast::cached_cast(at::autocast::get_autocast_dtype(device), weight, device);
 }
 

@@ -12,4 +12,7 @@ torch::Tensor autocast_input(const torch::Tensor& x);
 // The same for a weight that is used with x, through autocast's cache: a weight is cast once in each forward pass.
 torch::Tensor autocast_weight(const torch::Tensor& weight, const torch::Tensor& x);
 
+// Whether autocast casts `weight` for products with x.
+bool is_cast_by_autocast(const torch::Tensor& weight, const torch::Tensor& x);
+
 }  // namespace crope::ops

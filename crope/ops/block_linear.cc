@@ -11,6 +11,7 @@
 #include "crope/ops/products.h"
 #include "crope/ops/profile.h"
 #include "crope/ops/slices.h"
+#include "crope/ops/wide_linear.h"
 
 namespace crope::ops {
 namespace {
@@ -103,91 +104,29 @@ TensorList block_linear_backward(const BackwardCall& call) {
   return results;
 }
 
-// Off the CPU's kernels Gauss's sums are passes over memory that cost more than the product they save, and round twice.
-// There all layers together are one product with their expanded matrices, whose gradient is contracted.
-
-// The matrices [[a, b], [-b, a]] of all layers below each other.
-Tensor expanded_layers(const TensorList& inputs) {
-  const int64_t N = inputs[1].size(1);
-  int64_t rows = 0;
-  for (size_t i = 1; i < inputs.size(); i += 2) rows += 2 * inputs[i].size(0);
-  const Tensor wide = at::empty({rows, 2 * N}, inputs[0].options());
-  int64_t row = 0;
-  for (size_t i = 1; i < inputs.size(); i += 2) {
-    const Tensor &a = inputs[i], &b = inputs[i + 1];
-    const int64_t M = a.size(0);
-    Halves top = halves_of(wide.narrow(0, row, M)), bottom = halves_of(wide.narrow(0, row + M, M));
-    top.re.copy_(a);
-    top.im.copy_(b);
-    at::neg_out(bottom.re, b);
-    bottom.im.copy_(a);
-    row += 2 * M;
-  }
-  return wide;
-}
-
-ForwardResult expanded_forward(const TensorList& inputs) {
-  const Tensor wide = expanded_layers(inputs);
-  const Tensor y = inputs[0].mm(wide.t());
-  ForwardResult result{.outputs = {}, .saved = {inputs[0], wide}};
-  int64_t column = 0;
-  for (size_t i = 1; i < inputs.size(); i += 2) {
-    count_flops(4.0 / 3 * block_linear_flops(inputs[0], inputs[i]));
-    result.outputs.push_back(y.narrow(1, column, 2 * inputs[i].size(0)));
-    column += result.outputs.back().size(1);
-  }
-  return result;
-}
-
-// `heights` are the M of the layers.
-TensorList expanded_backward(const BackwardCall& call, const std::vector<int64_t>& heights) {
-  const Tensor &x = call.saved[0], &wide = call.saved[1];
-  TensorList results(1 + 2 * heights.size()), grads = call.grads;
-  for (size_t i = 0; i < grads.size(); ++i) {
-    if (!grads[i].defined()) grads[i] = at::zeros({x.size(0), 2 * heights[i]}, x.options());
-  }
-  const auto joined = joined_columns(grads);
-  const Tensor g = joined ? *joined : at::cat(grads, 1);
-  if (call.needed[0]) results[0] = g.mm(wide);
-  if (std::none_of(call.needed.begin() + 1, call.needed.end(), [](bool needed) { return needed; })) return results;
-  const Tensor whole = g.t().mm(x);
-  int64_t row = 0;
-  for (size_t i = 0; i < heights.size(); ++i) {
-    const int64_t M = heights[i];
-    const Halves top = halves_of(whole.narrow(0, row, M)), bottom = halves_of(whole.narrow(0, row + M, M));
-    if (call.grads[i].defined() && call.needed[1 + 2 * i]) results[1 + 2 * i] = top.re + bottom.im;
-    if (call.grads[i].defined() && call.needed[2 + 2 * i]) results[2 + 2 * i] = top.im - bottom.re;
-    row += 2 * M;
-  }
-  return results;
-}
-
-TensorList expanded_block_linear(const TensorList& inputs) {
-  std::vector<int64_t> heights;
-  for (size_t i = 1; i < inputs.size(); i += 2) heights.push_back(inputs[i].size(0));
-  return with_gradient(
-      kBlockLinear, inputs, [&] { return expanded_forward(inputs); },
-      [heights](const BackwardCall& call) { return expanded_backward(call, heights); });
-}
-
 }  // namespace
 
 std::vector<Tensor> block_linear(const Tensor& x, std::span<const ComplexWeight> weights) {
   check_shape(x.dim() >= 1 && x.size(-1) % 2 == 0, kBlockLinear, "x", "an even last dimension", x);
   const int64_t N = x.size(-1) / 2;
-  TensorList inputs{as_rows(autocast_input(x))};
   for (const ComplexWeight& weight : weights) {
     check_shape(weight.a.dim() == 2 && weight.a.size(1) == N, kBlockLinear, "a",
                 "[M, N] with 2N the last dimension of x", weight.a);
     check_shape(weight.b.sizes() == weight.a.sizes(), kBlockLinear, "b", "the shape of a", weight.b);
+  }
+  // There Gauss's sums are passes over memory that cost more than the product they save, and round twice.
+  if (prefers_few_launches(x)) {
+    std::vector<TensorList> layers;
+    for (const ComplexWeight& weight : weights) layers.push_back({weight.a, weight.b});
+    return wide_linear(kBlockLinear, x, layers);
+  }
+  TensorList inputs{as_rows(autocast_input(x))};
+  for (const ComplexWeight& weight : weights) {
     inputs.push_back(autocast_weight(weight.a, x));
     inputs.push_back(autocast_weight(weight.b, x));
   }
-  std::vector<Tensor> outputs =
-      prefers_few_launches(x)
-          ? expanded_block_linear(inputs)
-          : with_gradient(
-                kBlockLinear, inputs, [&] { return block_linear_forward(inputs); }, block_linear_backward);
+  std::vector<Tensor> outputs = with_gradient(
+      kBlockLinear, inputs, [&] { return block_linear_forward(inputs); }, block_linear_backward);
   std::vector<int64_t> shape = x.sizes().vec();
   for (Tensor& y : outputs) {
     shape.back() = y.size(1);

@@ -4,10 +4,12 @@
 
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
+#include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/products.h"
 #include "crope/ops/profile.h"
 #include "crope/ops/slices.h"
+#include "crope/ops/wide_linear.h"
 
 namespace crope::ops {
 namespace {
@@ -86,12 +88,17 @@ TensorList linear_backward(const BackwardCall& call) {
 }  // namespace
 
 std::vector<Tensor> linear(const Tensor& x, std::span<const Tensor> weights) {
-  TensorList inputs{as_rows(autocast_input(x))};
   for (const Tensor& weight : weights) {
     check_shape(weight.dim() == 2 && x.dim() >= 1 && weight.size(1) == x.size(-1), "linear", "weight",
                 "[M, N] with N the last dimension of x", weight);
-    inputs.push_back(autocast_weight(weight, x));
   }
+  if (prefers_few_launches(x)) {
+    std::vector<TensorList> layers;
+    for (const Tensor& weight : weights) layers.push_back({weight});
+    return wide_linear("linear", x, layers);
+  }
+  TensorList inputs{as_rows(autocast_input(x))};
+  for (const Tensor& weight : weights) inputs.push_back(autocast_weight(weight, x));
   std::vector<Tensor> outputs = with_gradient(
       "linear", inputs, [&] { return linear_forward(inputs); }, linear_backward);
   std::vector<int64_t> shape = x.sizes().vec();

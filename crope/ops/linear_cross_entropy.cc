@@ -8,6 +8,7 @@
 #include "crope/base/rounding.h"
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
+#include "crope/ops/derived_weights.h"
 #include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/products.h"
@@ -103,6 +104,33 @@ ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const
   return {.outputs = {(loss * share).to(type)}, .saved = {grad_x, grad_weight}};
 }
 
+// The same in few launches. `weight` may be wider than x: products read its cast, and its gradient has its type.
+ForwardResult few_launch_forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
+  const auto type = wide_type(x);
+  const double share = 1.0 / static_cast<double>(x.size(0));
+  const Tensor narrow = derived_cast(weight, x.scalar_type());
+  Tensor grad_x, grad_weight;
+  if (with_gradients) {
+    grad_x = at::empty(x.sizes(), x.options());
+    grad_weight = at::empty(weight.sizes(), weight.options());
+  }
+  const Tensor loss = at::zeros({}, x.options().dtype(torch::kFloat64));
+  for_each_chunk(x, weight, targets, [&](int64_t row, const Tensor& x_rows, const Tensor& target_rows) {
+    Tensor logits = x_rows.mm(narrow.t()).to(type);
+    const Tensor log_shares = at::_log_softmax(logits, 1, /*half_to_float=*/false), index = target_rows.unsqueeze(1);
+    loss.sub_(log_shares.gather(1, index).sum(torch::kFloat64));
+    if (!with_gradients) return;
+    at::exp_out(logits, log_shares);
+    logits.scatter_add_(1, index, at::full({index.size(0), 1}, -1.0, logits.options()));
+    const Tensor grad_logits = logits.mul_(share).to(x.scalar_type());
+    Tensor grad_rows = grad_x.narrow(0, row, x_rows.size(0));
+    at::mm_out(grad_rows, grad_logits, narrow);
+    const Tensor part = grad_logits.t().mm(x_rows);
+    row > 0 ? grad_weight.add_(part) : grad_weight.copy_(part);
+  });
+  return {.outputs = {(loss * share).to(type)}, .saved = {grad_x, grad_weight}};
+}
+
 // The gradients were made in the forward pass, for a gradient of one: what backward() of the loss itself starts from.
 TensorList cross_entropy_backward(const BackwardCall& call) {
   const Tensor& g = call.grads[0];
@@ -114,12 +142,14 @@ TensorList cross_entropy_backward(const BackwardCall& call) {
 
 Tensor linear_cross_entropy(const Tensor& x_in, const Tensor& weight_in, const Tensor& targets) {
   check_cross_entropy(x_in, weight_in, targets);
-  const Tensor x = autocast_input(x_in), weight = autocast_weight(weight_in, x_in);
+  const bool few_launches = prefers_few_launches(x_in);
+  const Tensor x = autocast_input(x_in), weight = few_launches ? weight_in : autocast_weight(weight_in, x_in);
   const bool with_gradients = needs_gradient({x, weight});
   const auto run = [&] {
     const double product = 2.0 * static_cast<double>(x.numel()) * static_cast<double>(weight.size(0));
     count_flops(with_gradients ? 3 * product : product);
-    return cross_entropy_forward(x, weight, targets, with_gradients);
+    return few_launches ? few_launch_forward(x, weight, targets, with_gradients)
+                        : cross_entropy_forward(x, weight, targets, with_gradients);
   };
   return with_gradient(kLinearCrossEntropy, {x, weight}, run, cross_entropy_backward).front();
 }

@@ -4,6 +4,7 @@
 #include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "crope/ops/derived_weights.h"
 #include "crope/ops/gradient.h"
 
 namespace crope::ops {
@@ -25,7 +26,8 @@ class AutocastAs {
   bool before_;
 };
 
-TensorList recompute_backward(const BackwardCall& call, const TensorFunction& function, bool autocast) {
+TensorList recompute_backward(const BackwardCall& call, const TensorFunction& function, bool autocast,
+                              const std::shared_ptr<DerivedWeightStore>& derived) {
   TensorList leaves, wanted;
   for (size_t i = 0; i < call.saved.size(); ++i) {
     const Tensor& input = call.saved[i];
@@ -36,6 +38,7 @@ TensorList recompute_backward(const BackwardCall& call, const TensorFunction& fu
   TensorList outputs;
   {
     const AutocastAs scope(call.saved.front().device().type(), autocast);
+    const DerivedWeightScope kept(derived);  // this may be another thread
     outputs = function(leaves);
   }
   TensorList reached, grads;
@@ -61,7 +64,9 @@ std::vector<Tensor> recomputed(const std::vector<Tensor>& inputs, const TensorFu
   const bool autocast = at::autocast::is_autocast_enabled(inputs.front().device().type());
   return with_gradient(
       "recompute", inputs, [&] { return ForwardResult{.outputs = function(inputs), .saved = inputs}; },
-      [function, autocast](const BackwardCall& call) { return recompute_backward(call, function, autocast); });
+      [function, autocast, derived = current_derived_weights()](const BackwardCall& call) {
+        return recompute_backward(call, function, autocast, derived);
+      });
 }
 
 }  // namespace crope::ops

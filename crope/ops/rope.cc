@@ -5,6 +5,7 @@
 
 #include "crope/base/error.h"
 #include "crope/ops/check.h"
+#include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/rope_scaling.h"
 
@@ -43,7 +44,16 @@ RopeTable rope_table(const Tensor& positions, std::span<const double> frequencie
   const auto fp64 = positions.options().dtype(torch::kFloat64);
   const Tensor theta = at::tensor(at::ArrayRef<double>(frequencies.data(), frequencies.size()), fp64);
   const Tensor angles = at::outer(positions.to(torch::kFloat64), theta);
-  return {(angles.cos() * amplitude).to(options), (angles.sin() * amplitude).to(options)};
+  RopeTable table{(angles.cos() * amplitude).to(options), (angles.sin() * amplitude).to(options), {}, {}};
+  return prefers_few_launches(table.cos) ? with_phases(std::move(table)) : table;
+}
+
+RopeTable with_phases(RopeTable table) {
+  const auto type = table.cos.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
+  const Tensor cos = table.cos.to(type), sin = table.sin.to(type);
+  table.phases = at::complex(cos, sin);
+  table.phases_back = at::complex(cos, -sin);
+  return table;
 }
 
 Tensor rope(const Tensor& x, const RopeTable& table) {

@@ -12,10 +12,14 @@ namespace crope::ops {
 struct RopeTable {
   torch::Tensor cos;  // [T, K/2]
   torch::Tensor sin;  // [T, K/2]
+  // cos + i sin and cos - i sin, in fp32 at least; undefined unless with_phases made them
+  torch::Tensor phases, phases_back;
 };
 
+RopeTable with_phases(RopeTable table);
+
 // `positions`[T] may be any numbers, also negative. Angles are computed in fp64 and then take the type and device of
-// `options`. Throws Error unless K is even and positive.
+// `options`; with phases on devices that prefer few launches (device.h). Throws Error unless K is even and positive.
 RopeTable rope_table(const torch::Tensor& positions, int64_t K, double base, const torch::TensorOptions& options);
 
 // The same for frequencies theta_j of any kind (rope_scaling.h), with cos and sin multiplied by `amplitude`.

@@ -5,6 +5,7 @@
 
 #include "crope/base/error.h"
 #include "crope/ops/attention.h"
+#include "crope/ops/attention_heads.h"
 #include "crope/ops/check.h"
 #include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
@@ -34,6 +35,15 @@ Tensor composed(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
   const auto for_queries = [&](const Tensor& heads) { return G == H ? heads : heads.repeat_interleave(H / G, 1); };
   const Tensor keys = for_queries(rotated(k, G, k_gain)), values = for_queries(split_heads(v, G));
   return merge_heads(attention(rotated(q, H, q_gain), keys, values, {.scale = options.scale}));
+}
+
+// The same where launches are few: one operation in front of the scores.
+Tensor composed_of_few(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& q_gain, const Tensor& k_gain,
+                       const RopeTable& table, const RotaryAttentionOptions& options) {
+  const int64_t H = options.num_heads, G = options.kv_heads();
+  const AttentionHeads heads = attention_heads(q, k, v, q_gain, k_gain, table, H, G, options.norm_eps);
+  const auto for_queries = [&](const Tensor& x) { return G == H ? x : x.repeat_interleave(H / G, 1); };
+  return merge_heads(attention(heads.q, for_queries(heads.k), for_queries(heads.v), {.scale = options.scale}));
 }
 
 // What both passes know besides the tensors with gradients, which come back through autograd's own list.
@@ -140,6 +150,7 @@ Tensor rotary_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
   check_rotary_attention(q, k, v, q_gain, k_gain, table, H, G);
   const Kernels& kernels = kernels_for({q, k, v, q_gain, k_gain, table.cos, table.sin});
   const bool same_norm = q_gain.defined() == k_gain.defined();
+  if (same_norm && prefers_few_launches(q)) return composed_of_few(q, k, v, q_gain, k_gain, table, options);
   if (!same_norm || q.size(1) > kLongestSequence || kernels.rotary_attention == nullptr) {
     return composed(q, k, v, q_gain, k_gain, table, options);
   }

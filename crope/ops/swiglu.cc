@@ -17,6 +17,15 @@ TensorList swiglu_backward(const BackwardCall& call) {
   return {at::silu_backward(g * up, gate), at::silu(gate).mul_(g)};
 }
 
+// The same with both gradients as columns of one matrix, where gate and up are: the product behind takes them as one.
+TensorList joined_swiglu_backward(const BackwardCall& call) {
+  const Tensor &gate = call.saved[0], &up = call.saved[1], &g = call.grads[0];
+  TensorList grads = empty_like_slices({gate, up});
+  at::silu_backward_out(grads[0], g * up, gate);
+  at::mul_out(grads[1], at::silu(gate), g);
+  return grads;
+}
+
 // gate and up are [rows, N] with any distance between rows.
 ForwardResult fused_swiglu_forward(const Kernels& kernels, const Tensor& gate, const Tensor& up) {
   const Tensor y = at::empty(gate.sizes(), gate.options());
@@ -47,6 +56,13 @@ Tensor swiglu(const Tensor& gate, const Tensor& up) {
                [&kernels](const BackwardCall& call) { return fused_swiglu_backward(kernels, call); })
         .front()
         .view(gate.sizes());
+  }
+  if (gate.dim() >= 1 && prefers_few_launches(gate)) {
+    const Tensor gate_rows = as_rows(gate), up_rows = as_rows(up);
+    const auto forward = [&] {
+      return ForwardResult{.outputs = {at::silu(gate_rows).mul_(up_rows)}, .saved = {gate_rows, up_rows}};
+    };
+    return with_gradient("swiglu", {gate_rows, up_rows}, forward, joined_swiglu_backward).front().view(gate.sizes());
   }
   const auto forward = [&] { return ForwardResult{.outputs = {at::silu(gate).mul_(up)}, .saved = {gate, up}}; };
   return with_gradient("swiglu", {gate, up}, forward, swiglu_backward).front();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "crope/ops/derived_weights.h"
 #include "crope/ops/device.h"
 
 namespace crope::train {
@@ -46,23 +47,19 @@ std::optional<double> gradients_of_share(model::Transformer& model, data::TokenB
   const bool reads_once = ops::prefers_few_launches(model.embedding);
   double sum = 0;
   Tensor sum_on_device;
-  // There, too, weights are cast once a step: their casts live as long as this scope, which the passes enter and leave.
-  std::optional<PrecisionScope> casts;
-  if (reads_once && options.precision != torch::kFloat32) casts.emplace(options.precision, device);
+  // There, too, weights are cast and pairs expanded once a step.
+  const ops::DerivedWeightScope derived(model::parameter_values(model));
   for (std::int64_t first = 0; first < batch.rows; first += options.micro_batch_size) {
     if (stop()) return {};
     const std::int64_t count = std::min(options.micro_batch_size, batch.rows - first);
     const double share = static_cast<double>(count) / static_cast<double>(rows_of_all);
     Tensor loss;
     {
-      std::optional<PrecisionScope> scope;
-      if (!casts) scope.emplace(options.precision, device);
-      if (casts) at::autocast::set_autocast_enabled(device.type(), true);
+      const PrecisionScope scope(options.precision, device);
       const Tensor tokens = rows.narrow(0, first, count).to(device);
       loss = options.teacher == nullptr
                  ? model::loss(model, tokens, options.activations)
                  : model::distillation_loss(model, tokens, *options.teacher, options.distillation, options.activations);
-      if (casts) at::autocast::set_autocast_enabled(device.type(), false);
     }
     const bool is_last = first + count == batch.rows;
     if (is_last && reducer != nullptr) reducer->begin();

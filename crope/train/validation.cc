@@ -8,6 +8,7 @@
 #include <set>
 
 #include "crope/dist/deal.h"
+#include "crope/ops/derived_weights.h"
 #include "crope/text/tokenizer.h"
 
 namespace crope::train {
@@ -90,6 +91,7 @@ ValidationResult Validation::run(const model::Transformer& model) const {
 
 ValidationResult Validation::run(const model::Transformer& model, dist::ProcessGroup& group) const {
   const at::NoGradGuard no_grad;
+  const ops::DerivedWeightScope derived(model::parameter_values(model));
   double sum = 0;
   const auto share = dist::stretch_of(static_cast<std::int64_t>(rows_), group.rank(), group.size());
   const auto end = static_cast<std::uint64_t>(share.first + share.count);

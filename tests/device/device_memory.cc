@@ -1,0 +1,84 @@
+#include "tests/device/device_memory.h"
+
+#include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "tests/device/test_device.h"
+
+namespace crope::test {
+namespace {
+
+using torch::Tensor;
+
+struct Block {
+  explicit Block(std::size_t bytes) : size(bytes) {
+    address = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    host = std::malloc(size);
+    TORCH_CHECK(address != MAP_FAILED && host != nullptr, "the test device has no memory left");
+    std::memset(host, 0xff, size);  // NaN in every floating-point type
+  }
+  ~Block() {
+    munmap(address, size);
+    std::free(host);
+  }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  std::size_t size;
+  void* address;
+  void* host;
+};
+
+void delete_block(void* block) {
+  delete static_cast<Block*>(block);
+}
+
+class DeviceAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t bytes) override {
+    auto block = std::make_unique<Block>(std::max<std::size_t>(bytes, 1));
+    void* const address = block->address;
+    return {address, block.release(), delete_block, test_device()};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+  void copy_data(void*, const void*, std::size_t) const override {
+    TORCH_CHECK(false, "the test device copies tensors, not memory");
+  }
+};
+
+}  // namespace
+
+c10::Allocator& device_allocator() {
+  static DeviceAllocator allocator;
+  return allocator;
+}
+
+Tensor host_alias(const Tensor& x) {
+  const auto* block = static_cast<const Block*>(x.storage().data_ptr().get_context());
+  TORCH_CHECK(block != nullptr, "a tensor of the test device without its memory");
+  auto* const data =
+      static_cast<std::byte*>(block->host) + x.storage_offset() * static_cast<std::int64_t>(x.itemsize());
+  Tensor alias = at::from_blob(data, x.sizes(), x.strides(), at::TensorOptions(at::kCPU).dtype(x.scalar_type()));
+  // Views may be marked as conjugate or negative; kernels that know of it see to it themselves.
+  if (x.is_complex()) alias._set_conj(x.is_conj());
+  alias._set_neg(x.is_neg());
+  return alias;
+}
+
+Tensor device_copy(const Tensor& x) {
+  const Tensor result = at::detail::empty_strided_generic(
+      x.sizes(), x.strides(), &device_allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), x.scalar_type());
+  host_alias(result).copy_(x);
+  return result;
+}
+
+const void* memory_of(const Tensor& x) {
+  return x.storage().data_ptr().get_context();
+}
+
+}  // namespace crope::test
