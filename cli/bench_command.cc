@@ -35,7 +35,7 @@ struct BenchFlags {
 };
 
 void line(const std::string& name, const std::string& value) {
-  fmt::print("{:<24}{}\n", name, value);
+  fmt::print("{:<36}{}\n", name, value);
 }
 
 // `weights` is what is added to the names: ", int8".
@@ -53,6 +53,10 @@ void print_bench(const study::BenchResult& result) {
   line("GEMM peak, fp32", fmt::format("{:.1f} GF/s", 1e-9 * peak));
   line("memory", fmt::format("{:.1f} GB/s read, {:.1f} GB/s written", 1e-9 * result.machine.read_bytes,
                              1e-9 * result.machine.write_bytes));
+  for (const study::ProductSpeed& speed : result.products) {
+    line(speed.name, fmt::format("{:.1f} GF/s, own kernels {:.2f}x BLAS", 1e-9 * speed.own_flops,
+                                 speed.own_flops / speed.blas_flops));
+  }
   for (const study::VariantBench& each : result.variants) {
     const study::StepCost& step = each.step;
     fmt::print("\n{}\n", each.variant);

@@ -13,6 +13,7 @@
 
 #include "crope/base/rounding.h"
 #include "crope/ops/device.h"
+#include "crope/ops/product_source.h"
 
 namespace crope::cli {
 
@@ -75,6 +76,7 @@ Json program_record() {
           {"libtorch", TORCH_VERSION},
           {"instruction_set", at::get_cpu_capability()},
           {"fused_kernels", ops::cpu_instruction_set().value_or("off")},
+          {"products", Choice(ops::product_source(ops::ProductUse::training)).name()},
           {"command", command},
           {"date", date}};
 }

@@ -104,6 +104,17 @@ TensorList block_linear_backward(const BackwardCall& call) {
   return results;
 }
 
+// Whether one product with the expanded matrices is faster than Gauss's three. On devices that take their orders one by
+// one his sums are passes over memory, and round twice. On others it is so for narrow layers.
+bool is_expanded(const Tensor& x, std::span<const ComplexWeight> weights) {
+  if (prefers_few_launches(x)) return true;
+  const auto least = kernels_for({x}).least_gauss_pairs;
+  if (least == nullptr) return false;
+  return std::ranges::all_of(weights, [pairs = least()](const ComplexWeight& weight) {
+    return std::min(weight.a.size(0), weight.a.size(1)) < pairs;
+  });
+}
+
 }  // namespace
 
 std::vector<Tensor> block_linear(const Tensor& x, std::span<const ComplexWeight> weights) {
@@ -114,8 +125,7 @@ std::vector<Tensor> block_linear(const Tensor& x, std::span<const ComplexWeight>
                 "[M, N] with 2N the last dimension of x", weight.a);
     check_shape(weight.b.sizes() == weight.a.sizes(), kBlockLinear, "b", "the shape of a", weight.b);
   }
-  // There Gauss's sums are passes over memory that cost more than the product they save, and round twice.
-  if (prefers_few_launches(x)) {
+  if (is_expanded(x, weights)) {
     std::vector<TensorList> layers;
     for (const ComplexWeight& weight : weights) layers.push_back({weight.a, weight.b});
     return wide_linear(kBlockLinear, x, layers);

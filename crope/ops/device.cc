@@ -7,6 +7,7 @@
 
 #include "crope/ops/cpu/isa.h"
 #include "crope/ops/cpu/kernels.h"
+#include "crope/ops/product_source.h"
 
 namespace crope::ops {
 namespace {
@@ -33,7 +34,9 @@ const Kernels& kernels_for(std::initializer_list<Tensor> tensors) {
     if (x.device() != first->device() || x.scalar_type() != first->scalar_type()) return kNoKernels;
   }
   if (first == nullptr || !cpu::fused_kernels_enabled()) return kNoKernels;
-  return inference_kernels(first->device(), first->scalar_type());
+  const Kernels& kernels = inference_kernels(first->device(), first->scalar_type());
+  const bool by_blas = &kernels == &cpu::kernels() && product_source(ProductUse::training) == ProductSource::blas;
+  return by_blas ? cpu::kernels_without_products() : kernels;
 }
 
 const Kernels& inference_kernels(torch::Device device, torch::ScalarType type) {

@@ -15,7 +15,8 @@
 namespace crope::ops {
 
 // The kernels for tensors that share a device and a type. An empty table where there are none: for tensors of several
-// devices or types, sparse or empty ones, and everywhere with CROPE_FUSED=0. Undefined tensors do not count.
+// devices or types, sparse or empty ones, and everywhere with CROPE_FUSED=0. Without products where those of a BLAS are
+// chosen (product_source.h). Undefined tensors do not count.
 const Kernels& kernels_for(std::initializer_list<torch::Tensor> tensors);
 
 // The kernels that inference runs on, which CROPE_FUSED does not switch off. `type` is that of the activations.

@@ -4,6 +4,7 @@
 
 #include "crope/ops/device.h"
 #include "crope/ops/linear.h"
+#include "crope/ops/product_source.h"
 #include "crope/ops/products.h"
 
 namespace crope::ops {
@@ -45,8 +46,10 @@ Tensor widened(const Tensor& weight, int64_t first, int64_t count) {
 // y = x W^T of rows [first, first + count) of a dense matrix.
 template <typename Matrix>
 void multiply_dense(const Matrix& weight, const Tensor& x, int64_t first, int64_t count, const Tensor& y, bool add) {
-  // ATen's product: for prompts of a few hundred rows it is faster than our own (docs/log.md).
-  y.narrow(1, first, count).addmm_(x, widened(weight, first, count).t(), add ? 1 : 0);
+  Tensor part = y.narrow(1, first, count);
+  const Tensor right = widened(weight, first, count).t();
+  if (product_source(ProductUse::prompts) == ProductSource::own) return multiply(part, x, right, add);
+  part.addmm_(x, right, add ? 1 : 0);
 }
 
 template <typename Matrix>

@@ -8,6 +8,7 @@
 #include "crope/ops/autocast.h"
 #include "crope/ops/derived_weights.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/products.h"
 #include "crope/ops/profile.h"
 #include "crope/ops/slices.h"
 
@@ -80,6 +81,12 @@ Tensor make_wide(const TensorList& inputs, const std::vector<Group>& groups, tor
   return wide;
 }
 
+Tensor product(const Tensor& left, const Tensor& right) {
+  const Tensor result = at::empty({left.size(0), right.size(1)}, left.options());
+  multiply(result, left, right);
+  return result;
+}
+
 ForwardResult wide_forward(const TensorList& inputs, const std::vector<Group>& groups, torch::ScalarType type) {
   const TensorList weights(inputs.begin() + 1, inputs.end());
   const bool is_itself = weights.size() == 1 && weights[0].scalar_type() == type;
@@ -87,7 +94,7 @@ ForwardResult wide_forward(const TensorList& inputs, const std::vector<Group>& g
                           ? weights[0].detach()
                           : derived_weight("wide", weights, type, [&] { return make_wide(inputs, groups, type); });
   count_flops(2.0 * static_cast<double>(inputs[0].numel()) * static_cast<double>(wide.size(0)));
-  const Tensor y = inputs[0].mm(wide.t());
+  const Tensor y = product(inputs[0], wide.t());
   ForwardResult result{.outputs = {}, .saved = {inputs[0], wide}};
   for (const Group& group : groups) {
     for (std::int64_t i = 0; i < group.layers; ++i) {
@@ -127,11 +134,11 @@ TensorList wide_backward(const BackwardCall& call, const std::vector<Group>& gro
   const double flops = 2.0 * static_cast<double>(x.numel()) * static_cast<double>(wide.size(0));
   if (call.needed[0]) {
     count_flops(flops);
-    results[0] = g.mm(wide);
+    results[0] = product(g, wide);
   }
   if (std::none_of(call.needed.begin() + 1, call.needed.end(), [](bool needed) { return needed; })) return results;
   count_flops(flops);
-  const Tensor whole = g.t().mm(x).to(weight_type);
+  const Tensor whole = product(g.t(), x).to(weight_type);
   for (const Group& group : groups) contract_group(whole, group, results);
   layer = 0;
   for (const Group& group : groups) {

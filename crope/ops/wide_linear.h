@@ -1,5 +1,6 @@
-// Layers of one input as one product: the plan for devices that take their orders one by one (device.h). Dense and tied
-// layers stand below each other in one matrix, pairs expanded, which is made once a step (derived_weights.h).
+// Layers of one input as one product: the plan for devices that take their orders one by one (device.h), and for tied
+// layers so narrow that three small products cost more than a large one. Dense and tied layers stand below each other
+// in one matrix, pairs expanded, which is made once a step (derived_weights.h).
 #pragma once
 
 #include <torch/types.h>

@@ -98,6 +98,8 @@ BenchResult run_bench(const BenchOptions& options, Log& log) {
   result.threads = at::get_num_threads();
   result.instruction_set = ops::cpu_instruction_set().value_or("none (CROPE_FUSED=0)");
   result.machine = measure_machine();
+  log.info("matrix products");
+  result.products = measure_products(options.repetitions);
   for (const StepShape& shape : shapes) {
     const std::string name(model::traits(shape.config.variant).name);
     log.info(fmt::format("{}: a training step", name));
@@ -127,7 +129,10 @@ Json to_json(const StepCost& cost) {
 }
 
 Json to_json(const BenchResult& result) {
-  Json variants = Json::array();
+  Json products = Json::array(), variants = Json::array();
+  for (const ProductSpeed& speed : result.products) {
+    products.push_back({{"name", speed.name}, {"own_flops", speed.own_flops}, {"blas_flops", speed.blas_flops}});
+  }
   for (const VariantBench& each : result.variants) {
     Json rounded = Json::object();
     for (const auto& [type, speed] : each.rounded) {
@@ -148,6 +153,7 @@ Json to_json(const BenchResult& result) {
           {"gemm_flops", result.machine.gemm_flops},
           {"memory_read_bytes", result.machine.read_bytes},
           {"memory_write_bytes", result.machine.write_bytes},
+          {"products", std::move(products)},
           {"variants", std::move(variants)},
           {"tokenizer_encode_bytes", result.tokenizer.encode_bytes},
           {"tokenizer_train_bytes", result.tokenizer.train_bytes},

@@ -10,6 +10,7 @@
 #include "crope/base/json.h"
 #include "crope/base/log.h"
 #include "crope/study/machine_speed.h"
+#include "crope/study/product_speed.h"
 #include "crope/study/step_cost.h"
 
 namespace crope::study {
@@ -43,6 +44,7 @@ struct BenchResult {
   int threads;
   std::string instruction_set;
   MachineSpeed machine;
+  std::vector<ProductSpeed> products;
   std::vector<VariantBench> variants;
   TokenizerSpeed tokenizer;
   std::uint64_t peak_memory;  // of the process

@@ -20,6 +20,7 @@
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
+#include "crope/ops/product_source.h"
 #include "crope/optim/grad_clip.h"
 #include "crope/run/metrics_log.h"
 #include "crope/run/run_dir.h"
@@ -54,6 +55,7 @@ class Trainer {
       require_training_memory(job);
       teacher_ = load_teacher(job.teacher, config_.device, log_);
     });
+    use_products_of_run();
     restore_or_begin();
     if (model_->config.conjugate_scale && config_.conjugate_steps > config_.steps) {
       log_.warn(fmt::format("the run ends at step {} with conjugate-linear parts: they are gone at step {} only",
@@ -93,6 +95,15 @@ class Trainer {
 
  private:
   bool is_finished() const { return progress_.step >= config_.steps; }
+
+  // The matrix products that the run began with, on its first rank: others give other last bits.
+  void use_products_of_run() {
+    const Choice chosen = ops::product_source(ops::ProductUse::training);
+    const std::string name = group_->gather(job_.program.value("products", std::string(chosen.name()))).front();
+    const auto source = Choice<ops::ProductSource>::by_name(name, "products");
+    if (source != chosen) log_.info(fmt::format("matrix products: {}, as in {}", name, run::kRecordFile));
+    ops::use_training_products(source);
+  }
 
   void open_data(const data::DataDir& data) {
     const std::int64_t V = job_.model.vocab_size, T = config_.seq_len;

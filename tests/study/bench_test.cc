@@ -17,6 +17,7 @@ TEST(Bench, WholeResultAsJson) {
   EXPECT_GT(json.at("gemm_flops").get<double>(), 0);
   EXPECT_GT(json.at("memory_read_bytes").get<double>(), 0);
   EXPECT_GT(json.at("tokenizer_encode_bytes").get<double>(), 0);
+  EXPECT_EQ(json.at("products").size(), 9u);
   ASSERT_EQ(json.at("variants").size(), 1u);
   const Json& variant = json["variants"][0];
   EXPECT_GT(variant.at("decode_tokens_per_second").get<double>(), 0);

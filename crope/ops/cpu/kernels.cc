@@ -29,11 +29,17 @@ constexpr Kernels kWithoutProducts = {.rms_norm = rms_norm,
                                       .cached_attention = cached_attention,
                                       .row_maxima = row_maxima};
 
+constexpr Kernels kWithAttention = [] {
+  Kernels kernels = kWithoutProducts;
+  kernels.rotary_attention = rotary_attention;
+  kernels.rotary_attention_backward = rotary_attention_backward;
+  return kernels;
+}();
+
 constexpr Kernels kAll = [] {
-  Kernels all = kWithoutProducts;
+  Kernels all = kWithAttention;
   all.multiply = multiply;
-  all.rotary_attention = rotary_attention;
-  all.rotary_attention_backward = rotary_attention_backward;
+  all.least_gauss_pairs = least_gauss_pairs;
   all.newton_schulz = newton_schulz;
   return all;
 }();
@@ -43,6 +49,10 @@ constexpr Kernels kAll = [] {
 const Kernels& kernels() {
   static const bool environment_is_read = (fused_kernels_enabled(), true);
   return environment_is_read && product_kernels_pay() ? kAll : kWithoutProducts;
+}
+
+const Kernels& kernels_without_products() {
+  return product_kernels_pay() ? kWithAttention : kWithoutProducts;
 }
 
 }  // namespace crope::ops::cpu

@@ -6,6 +6,7 @@
 namespace crope::ops::cpu {
 
 void multiply(const ProductList& call);
+std::int64_t least_gauss_pairs();
 void rms_norm(const RmsNorm& call);
 void rms_norm_backward(const RmsNormBackward& call);
 void swiglu(const Swiglu& call);
@@ -35,5 +36,8 @@ void row_maxima(const RowMaxima& call);
 // Those that pay on the instruction set in use: the portable one leaves products to a BLAS.
 // Throws UsageError if CROPE_ISA names no set of this machine.
 const Kernels& kernels();
+
+// The same but for those products that a BLAS can do.
+const Kernels& kernels_without_products();
 
 }  // namespace crope::ops::cpu

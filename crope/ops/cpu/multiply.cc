@@ -73,4 +73,8 @@ void multiply(const ProductList& call) {
   multiply(call.shape, call.products);
 }
 
+std::int64_t least_gauss_pairs() {
+  return product_tile().gauss_pairs;
+}
+
 }  // namespace crope::ops::cpu

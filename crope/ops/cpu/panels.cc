@@ -278,8 +278,8 @@ void PackRight(const MatrixSum& b, const PanelRange& range, float* out) {
 
 // Found by trial. Where arithmetic is fast, packed operands should come from a nearer cache.
 ProductTile Tile() {
-  if (kTileColumns >= 32) return {kTileRows, kTileColumns, kMostBlockRows, 512, 1 << 19};
-  return {kTileRows, kTileColumns, 60, 1024, 1 << 20};
+  if (kTileColumns >= 32) return {kTileRows, kTileColumns, kMostBlockRows, 512, 1 << 19, 56};
+  return {kTileRows, kTileColumns, 60, 1024, 1 << 20, 33};
 }
 
 }  // namespace crope::ops::cpu::HWY_NAMESPACE

@@ -12,6 +12,7 @@ struct ProductTile {
   std::int64_t rows, columns;              // of a result, computed at a time: the widths of panels
   std::int64_t block_rows;                 // of a, at most, packed and multiplied at a time; kMostBlockRows or fewer
   std::int64_t stage_terms, stage_floats;  // of b, at most, packed at a time
+  std::int64_t gauss_pairs;                // of a tied layer, from which on Gauss's three products are faster than one
 };
 inline constexpr std::int64_t kMostBlockRows = 108;
 ProductTile product_tile();
