@@ -299,8 +299,8 @@ TEST_F(OtherTexts, ThatHaveChangedAreRefused) {
     tiny_.run("run", {{"steps", 8}});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("--validate-also far: " + tiny_.path("far").string() +
-                                         " holds another text than the run was begun with"),
+    EXPECT_NE(std::string(e.what()).find("validate_also far: " + tiny_.path("far").string() +
+                                         " holds another text than the run started with"),
               std::string::npos)
         << e.what();
   }
