@@ -1,4 +1,4 @@
-// The batches of a training run: which rows each step and each rank sees, and how to go on after a restart.
+// The batches of a training run: the rows of each step and each rank, and the state to resume from.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ class TokenLoader {
   // The place before the batch that next() will return.
   LoaderState state() const;
 
-  // Goes on where `state` was taken. Throws Error, saying what differs, if it belongs to another corpus, sequence
+  // Resumes where `state` was taken. Throws Error naming the difference if it belongs to another corpus, sequence
   // length, order or seed.
   void restore(const LoaderState& state);
 

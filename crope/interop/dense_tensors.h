@@ -13,7 +13,7 @@
 
 namespace crope::interop {
 
-// What an export calls the model: an annealed one is written as a model of the variant rope, with whole gains. Others
+// The configuration of the export: an annealed model becomes one of the variant rope, with whole gains. Other models
 // keep their configuration.
 model::ModelConfig exported_config(const model::ModelConfig& config);
 

@@ -37,7 +37,7 @@ class Api {
   // Does not wait for the model, and does not throw. The Api must outlive a late answer.
   HttpResponse answer(const HttpRequest& request);
 
-  // Requests for completions are refused from now on (503), the others go on.
+  // Refuses new requests for completions from now on (503); running ones continue.
   void drain() { inference_.stop_admitting(); }
 
   // Where /metrics finds the number of connections.

@@ -23,12 +23,12 @@ inline constexpr std::int64_t kMaxAttentionTokens = 256;
 
 struct AttentionRequest {
   std::vector<std::int32_t> ids;  // 1 to kMaxAttentionTokens of them, and no more than the window
-  std::int64_t text_tokens = 0;   // before the rest was left out
+  std::int64_t text_tokens = 0;   // before the text was cut
   std::int64_t layer = 0;         // from 0
   std::int64_t head = 0;          // from 0
 };
 
-// Reads {"text": "..." or "ids": [...], "layer": 0, "head": 0}. Of a longer text the first tokens are taken: a causal
+// Reads {"text": "..." or "ids": [...], "layer": 0, "head": 0}. A longer text is cut to its first tokens: a causal
 // model sees them as it sees them in the whole. `tokenizer` may be null: then only ids are understood.
 // Throws UsageError naming the field on anything else.
 AttentionRequest attention_request(const Json& body, const model::ModelConfig& config,
@@ -51,7 +51,7 @@ AttentionView attention_view(const model::Transformer& model, const AttentionReq
 
 // {"layer", "head", "complex", "text_tokens", "ids": [T], "tokens": [T], "weights", "scores"} and, of a complex head,
 // {"magnitude", "phase", "content_magnitude", "content_phase"}: lists of rows, row m with its m + 1 visible keys,
-// rounded to five digits after the point. "tokens" are names as in openai_response.h, left out without a tokenizer.
+// rounded to five digits after the point. "tokens" are names as in openai_response.h, omitted without a tokenizer.
 Json attention_json(const AttentionView& view, const AttentionRequest& request, const text::Tokenizer* tokenizer);
 
 }  // namespace crope::serve

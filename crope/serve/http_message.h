@@ -35,7 +35,8 @@ struct HttpResponse {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
-// Sets path and parameters from a request's target, "/path?name=value&...". Of a repeated name the first value counts.
+// Sets path and parameters from a request's target, "/path?name=value&...". If a name is repeated, the first value
+// counts.
 void set_target(HttpRequest& request, std::string_view target);
 
 }  // namespace crope::serve

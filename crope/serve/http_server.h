@@ -33,7 +33,7 @@ struct HttpOptions {
   HttpLimits limits = {};
   // Checked where the address is a loopback address, or any name is listed; `host` is always accepted.
   AccessRules access = {};
-  // Called on the thread of the connections after each answer; must not wait. Empty: nobody is told.
+  // Called on the thread of the connections after each answer; must not wait. May be empty.
   std::function<void(const AnsweredRequest&)> on_answered = {};
 };
 

@@ -29,7 +29,7 @@ struct InferenceOptions {
   std::int64_t max_waiting = 512;   // sequences that wait for a place, over all requests
 };
 
-// Sequences that were submitted together, and what comes of them. Cancels what is left when it goes.
+// Sequences that were submitted together, and their events. The destructor cancels those still running.
 class Ticket {
  public:
   ~Ticket();
@@ -56,7 +56,7 @@ class Ticket {
   std::shared_ptr<State> state_;
 };
 
-// Work for the inference thread that is no sequence. It is not begun any more once this has gone.
+// Work for the inference thread that is no sequence. Destroying this before it starts cancels it.
 class InferenceTask {
  public:
   // Whether it is over. Throws what the work threw.
@@ -89,7 +89,7 @@ class InferenceThread {
 
   std::int64_t window() const { return engine_.config().max_seq_len; }
 
-  // From now on nothing new is taken. What is there goes on.
+  // Refuses new sequences from now on. Running ones continue.
   void stop_admitting();
 
   struct Statistics {

@@ -22,7 +22,7 @@ class Metrics {
  public:
   void count_request(const std::string& route, int status);
 
-  // Of a request for completions: until its first token, and until its last.
+  // Seconds from a request for completions to its first token, and to its last.
   void observe_first_token(double seconds);
   void observe_completion(double seconds);
 

@@ -47,7 +47,7 @@ struct AnswerStyle {
   const text::Tokenizer* tokenizer = nullptr;
 };
 
-// The text that stands for a token: its own where that is UTF-8, otherwise its bytes as "bytes:\xe2\x80", and
+// The name of a token: its text where that is UTF-8, otherwise its bytes as "bytes:\xe2\x80", and
 // "token_id:7" of one that the tokenizer does not have. No two tokens have the same.
 std::string token_name(std::optional<std::int32_t> id, const text::Tokenizer* tokenizer);
 
@@ -66,7 +66,7 @@ Json chunk_json(const AnswerStyle& style, const ChoicePiece& piece, bool is_firs
 // The last part of a stream that was asked to count.
 Json usage_chunk_json(const AnswerStyle& style, const Usage& usage);
 
-// "stop" or "length"; null of an answer that goes on.
+// "stop" or "length"; null while the answer continues.
 Json finish_json(infer::FinishReason reason);
 
 }  // namespace crope::serve

@@ -25,7 +25,7 @@ class RunView {
   //  "val": [[step, loss]...], "latest": the newest line of an update, or null}
   // with the points of steps after `after`. Of more than kMaxPoints updates, each point is the mean of several, at the
   // step of the last. A line that is half written is read when it is whole; damaged lines are passed over. A run that
-  // was set back, whose last_step is less than what the reader has, should be asked for again with after = 0.
+  // was set back, whose last_step is less than what the reader has, must be read again with after = 0.
   // Throws Error if the file cannot be read.
   Json after(std::int64_t step);
 

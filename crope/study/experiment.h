@@ -35,7 +35,7 @@ struct Outcome {
 };
 
 // Trains job.run to its end and evaluates its last checkpoint into it. Nothing when a signal has stopped it: the next
-// call goes on. Throws what train() and evaluate() throw.
+// call resumes it. Throws what train() and evaluate() throw.
 std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log);
 
 // Whether the run directory has come to the last step of its run.json.
