@@ -314,7 +314,7 @@ TEST_F(Trainer, OtherDataIsRefused) {
     tiny_.run("run", {{"steps", 8}});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("begun on other data"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("started on other data"), std::string::npos) << e.what();
   }
 }
 
