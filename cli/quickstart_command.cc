@@ -54,7 +54,7 @@ void run(QuickstartFlags flags) {
     return;
   }
   print_outcomes(result->outcomes);
-  fmt::print("\nWhat they write:\n");
+  fmt::print("\nSamples:\n");
   for (const study::Sample& sample : result->samples) {
     fmt::print("  {}: {}{}\n", sample.variant, sample.prompt, sample.text);
   }

@@ -85,7 +85,7 @@ void run(const ScoreFlags& flags) {
     fmt::print("{}\n", result.dump());
     return;
   }
-  fmt::print("{:>8}{:>10}{:>14}\n", "place", "id", "log p");
+  fmt::print("{:>8}{:>10}{:>14}\n", "position", "id", "log p");
   for (std::size_t t = 0; t < ids.size(); ++t) {
     fmt::print("{:>8}{:>10}{:>14}\n", t, ids[t], t == 0 ? std::string("-") : fmt::format("{:.6f}", -nll[t - 1]));
   }
