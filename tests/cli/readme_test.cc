@@ -105,28 +105,48 @@ std::string made_small(const std::string& command) {
          (has_model ? "" : " --seq-len 16 --num-layers 1 --d-model 32 --num-heads 2 --d-ff 16");
 }
 
-// Runs the page's commands in a folder that holds the files in `texts`.
-void expect_commands_run(const std::string& page, const std::vector<std::string>& texts, std::size_t at_least) {
-  const test::TemporaryFolder folder;
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::string book;
-  for (const char* name : {"data.md", "log.md", "mathematics.md", "training.md"}) {
-    book += read_file(std::filesystem::path(CROPE_SOURCE_DIR) / "docs" / name);
+// In a folder of its own, with the texts that the pages name.
+class Docs : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string book;
+    for (const char* name : {"data.md", "log.md", "mathematics.md", "training.md"}) {
+      book += read_file(std::filesystem::path(CROPE_SOURCE_DIR) / "docs" / name);
+    }
+    for (const char* name : {"book.txt", "other.txt", "stories.txt"}) write_file(folder_ / name, book);
+    std::filesystem::current_path(folder_.path());
   }
-  for (const std::string& name : texts) write_file(folder / name, book);
-  std::filesystem::current_path(folder.path());
-  const std::vector<std::string> commands = commands_of_page(page);
-  EXPECT_GE(commands.size(), at_least);
-  for (const std::string& command : commands) {
-    if (command.starts_with("serve ")) continue;  // does not end by itself
+  void TearDown() override { std::filesystem::current_path(before_); }
+
+  static void expect_runs(const std::string& command) {
     const auto result = run_program(made_small(command));
     EXPECT_EQ(result.status, 0) << command << ": " << result.err;
   }
-  std::filesystem::current_path(before);
+
+  // All commands of the page but `crope serve`, which does not end by itself.
+  static void expect_page_runs(const std::string& page, std::size_t at_least) {
+    const std::vector<std::string> commands = commands_of_page(page);
+    EXPECT_GE(commands.size(), at_least);
+    for (const std::string& command : commands) {
+      if (!command.starts_with("serve ")) expect_runs(command);
+    }
+  }
+
+ private:
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const test::TemporaryFolder folder_;
+};
+
+TEST_F(Docs, TheTutorialRuns) {
+  expect_page_runs("tutorial.md", 12);
 }
 
-TEST(Docs, TheTutorialRuns) {
-  expect_commands_run("tutorial.md", {"book.txt", "other.txt"}, 11);
+TEST_F(Docs, TheConversionTutorialRuns) {
+  expect_runs("tokenizer train stories.txt --vocab-size 300 --special-token '<s>' --out tokenizer");
+  expect_runs("data prepare stories.txt --tokenizer tokenizer --out data");
+  expect_runs("train --data data --out run");
+  expect_runs("export run stories15M --format hf");
+  expect_page_runs("tutorial_conversion.md", 9);
 }
 
 }  // namespace
