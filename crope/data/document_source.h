@@ -72,7 +72,7 @@ class DocumentSource {
   std::uint64_t consumed_bytes() const;
   std::uint64_t total_bytes() const;
 
-  // Some of a document. What a reader of one file hands out; see document_source.cc.
+  // A part of a document, as a reader of one file hands it out; see document_source.cc.
   struct Fragment {
     std::string_view text;
     bool ends_document;

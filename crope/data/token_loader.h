@@ -32,7 +32,7 @@ struct LoaderOptions {
   std::uint64_t seed = 0;  // of the shuffled order
 };
 
-// All there is to save. It does not depend on the number of ranks or the size of the batch, which may change in
+// The state to save. It does not depend on the number of ranks or the size of the batch, which may change in
 // between.
 struct LoaderState {
   std::uint64_t position = 0;  // rows that all ranks together have taken since the beginning of the run

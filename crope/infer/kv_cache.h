@@ -34,7 +34,7 @@ class KvCache {
 
   const CacheShape& shape() const { return shape_; }
 
-  // Tokens held.
+  // Number of tokens held.
   std::int64_t length() const { return length_; }
 
   // Makes room for `count` more tokens in one segment. A new segment gets room for up to `expected` tokens, but for no

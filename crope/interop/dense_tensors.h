@@ -1,4 +1,4 @@
-// The tensors of a model file, dense and with whole gains, one at a time: what an export walks through.
+// The tensors of a model file, dense and with whole gains, one at a time, for exports.
 #pragma once
 
 #include <torch/types.h>

@@ -17,7 +17,7 @@ struct HttpRequest {
   std::map<std::string, std::string> parameters;  // of the query, decoded
   std::string authorization;                      // the header, "" without one
   std::string body;
-  // Whoever works on a late answer calls it when there is more of the answer: from any thread, at any time.
+  // The producer of a late answer calls it when more of the answer is ready: from any thread, at any time.
   std::function<void()> wake = [] {};
 };
 

@@ -40,15 +40,15 @@ struct HttpOptions {
 // Listens from its construction on, in threads of its own.
 class HttpServer {
  public:
-  // The Api must outlive it. Throws Error if the address cannot be had.
+  // The Api must outlive it. Throws Error if it cannot listen on the address.
   HttpServer(Api& api, const HttpOptions& options);
 
-  // Ends at once: what is being answered is broken off.
+  // Ends at once and breaks off running answers.
   ~HttpServer();
 
   int port() const;
 
-  // Takes no more requests and waits for those that are being answered, at most this long. Whether all were.
+  // Refuses new requests and waits for running ones, at most this long. Returns whether all were finished.
   bool drain(std::chrono::milliseconds time);
 
  private:

@@ -58,7 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
     await_request();
   }
 
-  // Not one that is complete; the second: not even a part of one.
+  // Not a complete request; the second: not even a part of one.
   bool is_without_request() const { return phase_ == Phase::reading; }
   bool is_idle() const { return phase_ == Phase::reading && !reader_; }
   std::chrono::steady_clock::time_point deadline() const { return deadline_; }

@@ -41,11 +41,11 @@ class Ticket {
     infer::TokenEvent token;
   };
 
-  // What has come since the last call, after waiting for something until `until`. Empty: nothing came in time, or all
+  // The events since the last call; waits for the first until `until`. Empty: nothing came in time, or all
   // sequences have ended. Throws what ended the work early.
   std::vector<Event> wait(std::chrono::steady_clock::time_point until);
 
-  // Nothing more is wanted of this sequence. What it has already produced may still be there.
+  // Cancels the sequence. Events that it has already produced may still follow.
   void cancel(std::size_t index);
 
  private:
@@ -59,7 +59,7 @@ class Ticket {
 // Work for the inference thread that is no sequence. Destroying this before it starts cancels it.
 class InferenceTask {
  public:
-  // Whether it is over. Throws what the work threw.
+  // Whether the work has finished. Rethrows its exception.
   bool done();
 
  private:

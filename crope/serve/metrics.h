@@ -1,4 +1,4 @@
-// What the server counts, as Prometheus reads it.
+// The counters of the server, in Prometheus' format.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@
 
 namespace crope::serve {
 
-// What requests are checked against.
+// The limits that requests are checked against.
 struct RequestContext {
   std::int64_t vocab_size = 0;
   std::int64_t window = 0;                     // max_seq_len

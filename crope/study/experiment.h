@@ -38,10 +38,10 @@ struct Outcome {
 // call resumes it. Throws what train() and evaluate() throw.
 std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log);
 
-// Whether the run directory has come to the last step of its run.json.
+// Whether the run directory has reached the last step of its run.json.
 bool is_finished_run(const std::filesystem::path& run);
 
-// What a finished run directory says.
+// The outcome that a finished run directory records.
 Outcome read_outcome(const std::filesystem::path& run, const std::vector<std::string>& tasks);
 
 }  // namespace crope::study

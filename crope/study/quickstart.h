@@ -1,4 +1,5 @@
-// The whole life of a model in minutes: a small world, a tokenizer, three variants trained and scored, and a report.
+// The quickstart, a whole study in minutes: a small world, a tokenizer, three variants trained and scored, and a
+// report.
 #pragma once
 
 #include <filesystem>

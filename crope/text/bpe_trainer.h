@@ -16,7 +16,7 @@ struct BpeTrainerOptions {
   std::int64_t vocab_size = 0;  // with the special tokens and the 256 bytes
   std::vector<std::string> special_tokens = {std::string(kEndOfText)};
   std::int64_t min_count = 1;  // pairs that occur less often are not merged
-  // Told now and then how many tokens there are.
+  // Called from time to time with the number of tokens so far.
   std::function<void(std::size_t tokens)> on_progress = [](std::size_t) {};
 };
 
