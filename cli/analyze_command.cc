@@ -116,30 +116,34 @@ void run(const AnalyzeFlags& flags) {
     return;
   }
   print_table(analysis, flags.layers);
+  fmt::print("\n{}", study::conclusion(analysis.last()));
+  if (!model::traits(analysis.config.variant).ties_o) {
+    fmt::print("'crope analyze --structure' looks for pairs that the model does use.\n");
+  }
   if (layers) print_layer_losses(*layers);
   if (!flags.out.empty()) fmt::print("wrote {}/index.html\n", flags.out);
 }
 
 void declare_analyze(Flags& flags) {
   const auto values = std::make_shared<AnalyzeFlags>();
-  flags.positional("dir", values->dir, "A model or run directory; of a run, all its checkpoints");
-  flags.option("--structure", values->structure,
-               "Look for the complex structure of the residual stream that all layers share, instead of energies");
+  flags.positional("dir", values->dir, "A model directory, or a run directory (all its checkpoints)");
+  flags.option(
+      "--structure", values->structure,
+      "Look for the complex structure that all layers share in the residual stream, instead of printing energies");
   flags.option("--text", values->text,
-               "Text file: also print the loss of each layer's output under the final norm and output projection; with "
-               "--structure: measure queries and keys on it, and the loss without their conjugate part");
-  flags.option("--tokens", values->tokens, "Tokens of --text to measure on, at most");
+               "Text file: also print the loss of each layer's output under the final norm and output projection. With "
+               "--structure: also measure queries and keys on it, and the loss without their conjugate-linear part");
+  flags.option("--tokens", values->tokens, "Largest number of tokens of --text to measure on");
   flags.option("--out", values->out, "Folder for the numbers as JSON, the figures and a page that shows them");
-  flags.option("--layers", values->layers, "Print every layer, not only their sum");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--layers", values->layers, "Print every layer, not only all layers together");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of a table");
   flags.run([values] { run(*values); });
 }
 
 }  // namespace
 
-const Command kAnalyzeCommand = {"analyze",
-                                 "Energies of the projections on rotations and reflections; their complex structure",
+const Command kAnalyzeCommand = {"analyze", "Measure how much of each projection is complex-linear",
                                  "crope analyze out/model --out out/analysis", declare_analyze};
 
 }  // namespace crope::cli

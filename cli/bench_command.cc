@@ -65,7 +65,7 @@ void print_bench(const study::BenchResult& result) {
     line("  optimiser", fmt::format("{:.2f} ms", 1e3 * step.optimizer_s));
     line("  share of GEMM peak",
          fmt::format("{:.0f}% (forward and backward)", 100 * step.flops / step.gradient_s() / peak));
-    line("  tensors at most", fmt::format("{}, of it {} weights, gradients and optimiser state",
+    line("  tensors at most", fmt::format("{} ({} of it weights, gradients and optimiser state)",
                                           format_bytes(static_cast<double>(step.peak_bytes)),
                                           format_bytes(static_cast<double>(step.lasting_bytes))));
     print_decoding(each.decode, "", result.machine.read_bytes);
@@ -117,15 +117,17 @@ void run_bench_command(const BenchFlags& flags) {
 
 void declare_bench(Flags& flags) {
   const auto values = std::make_shared<BenchFlags>(flags);
-  flags.option("--rows", values->rows, "Rows of the batch");
-  flags.option("--seq-len", values->seq_len, "Tokens of a row");
-  flags.option("--variant", values->variants, "May be repeated; rope and crope_all unless given");
-  flags.option("--repetitions", values->repetitions, "Of each measurement; the median counts");
-  flags.option("--threads", values->threads, "0: all processors");
-  flags.option("--growth", values->growth, "Instead: how a step's cost grows, one dimension at a time; takes minutes");
-  flags.option("--axis", values->axes, "Of --growth: seq_len, width, layers, batch, threads; may be repeated");
-  flags.option("--out", values->out, "Of --growth: a folder for its figures");
-  flags.option("--json", values->json, "One JSON document instead of tables");
+  flags.option("--rows", values->rows, "Rows per batch");
+  flags.option("--seq-len", values->seq_len, "Tokens per row");
+  flags.option("--variant", values->variants, "Variant to measure; may be repeated (default: rope and crope_all)");
+  flags.option("--repetitions", values->repetitions, "Repetitions per measurement; the median is printed");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
+  flags.option("--growth", values->growth,
+               "Measure instead how the cost of a step grows, one dimension at a time (takes minutes)");
+  flags.option("--axis", values->axes,
+               "With --growth: dimension to vary (seq_len, width, layers, batch or threads); may be repeated");
+  flags.option("--out", values->out, "With --growth: folder for its figures");
+  flags.option("--json", values->json, "Print one JSON document instead of tables");
   flags.run([values] { run_bench_command(*values); });
 }
 

@@ -53,7 +53,7 @@ class Conversation {
     if (std::ssize(ids) > room) {
       turns_.pop_back();
       throw UsageError(fmt::format("a conversation of {} tokens: the window has room for {}", ids.size(), room),
-                       "say it in fewer words");
+                       "shorten the message");
     }
     return ids;
   }
@@ -128,11 +128,11 @@ void run(const ChatFlags& flags) {
     if (!std::getline(std::cin, line) || line == "/quit") break;
     if (line == "/reset") {
       conversation.reset();
-      log.info("the conversation is forgotten");
+      log.info("the conversation starts again");
       continue;
     }
     if (line.starts_with('/')) {
-      log.warn(fmt::format("there is no command '{}': /reset, /quit", line));
+      log.warn(fmt::format("unknown command '{}'; known: /reset, /quit", line));
       continue;
     }
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;

@@ -1,4 +1,4 @@
-// What a command is to main: a name, a sentence, an example, and its flags.
+// A command as main() sees it: a name, a sentence, an example, and its flags.
 #pragma once
 
 #include "cli/flags.h"

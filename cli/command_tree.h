@@ -1,4 +1,4 @@
-// The commands and flags as data: what --generate turns into man pages and completions.
+// The commands and flags as data, from which --generate makes man pages and completions.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class App;
 namespace crope::cli {
 
 struct FlagEntry {
-  std::vector<std::string> names;  // "--type", "--dtype"; of an argument without a name, what it stands for: "DIR"
+  std::vector<std::string> names;  // "--type", "--dtype"; for a positional argument its name: "DIR"
   std::string group;               // "Optimiser", or "Options"
   std::string help;
   std::string value;      // kind of its value: TEXT, INT, FLOAT; empty for a switch

@@ -1,4 +1,4 @@
-// crope compare: final losses of sets of runs, with intervals and paired differences.
+// crope compare: final losses of runs and sets of runs, with intervals and paired differences; scores and speed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +28,7 @@ void run(const CompareFlags& flags) {
     for (study::RunSet& set : study::read_run_sets(argument, warnings)) sets.push_back(std::move(set));
   }
   if (const std::string steps = study::different_steps(sets); !steps.empty()) warnings.push_back(steps);
+  if (const std::string missing = study::sets_without_losses(sets); !missing.empty()) warnings.push_back(missing);
   for (const std::string& warning : warnings) log.warn(warning);
   std::vector<study::ComparedText> texts = study::compare_sets(sets);
   if (!flags.texts.empty()) {
@@ -43,15 +44,18 @@ void run(const CompareFlags& flags) {
     fmt::print("{}\n", study::comparison_to_json(texts).dump(2));
     return;
   }
-  print_comparison(texts, flags.markdown ? TableStyle::markdown : TableStyle::aligned);
+  const TableStyle style = flags.markdown ? TableStyle::markdown : TableStyle::aligned;
+  print_comparison(texts, style);
+  if (flags.texts.empty()) print_overview(study::overview_of_sets(sets), style);
 }
 
 void declare_compare(Flags& flags) {
   const auto values = std::make_shared<CompareFlags>();
   flags.positional("runs", values->sets,
-                   "STUDY/VARIANT, or STUDY for all its variants, each optionally as LABEL=...; the first is the "
-                   "baseline of the differences");
-  flags.option("--text", values->texts, "Only this text: validation, or a name of --validate-also; may be repeated");
+                   "Run directories, STUDY/VARIANT for its runs of all seeds, or STUDY for all its variants, each "
+                   "optionally as LABEL=...; the first is the baseline of the differences");
+  flags.option("--text", values->texts,
+               "Only the losses on this text: validation, or a name of --validate-also; may be repeated");
   flags.option("--markdown", values->markdown, "Print Markdown tables");
   flags.option("--json", values->json, "Print one JSON array");
   flags.run([values] { run(*values); });
@@ -59,8 +63,7 @@ void declare_compare(Flags& flags) {
 
 }  // namespace
 
-const Command kCompareCommand = {"compare", "Compare the final losses of sets of runs, paired by seed",
-                                 "crope compare study/main/rope wide=study/head_dim/crope_all --text validation",
-                                 declare_compare};
+const Command kCompareCommand = {"compare", "Compare runs: losses with intervals, scores, parameters and speed",
+                                 "crope compare out/quickstart/rope out/quickstart/crope_all", declare_compare};
 
 }  // namespace crope::cli

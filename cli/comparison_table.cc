@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "crope/base/progress.h"
 
 namespace crope::cli {
@@ -36,6 +38,12 @@ void print_comparison(std::span<const study::ComparedText> texts, TableStyle sty
     if (texts.size() > 1) fmt::print("{}{}", text.title(), style == TableStyle::markdown ? ":\n\n" : "\n");
     fmt::print("{}", format_table(table_of(text), style));
   }
+}
+
+void print_overview(const report::Table& overview, TableStyle style) {
+  TextTable table{.columns = overview.columns, .rows = overview.rows};
+  for (std::vector<std::string>& row : table.rows) std::ranges::replace(row, std::string("–"), std::string("-"));
+  fmt::print("\n{}\n{}\n", format_table(table, style), overview.caption);
 }
 
 }  // namespace crope::cli

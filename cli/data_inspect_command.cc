@@ -147,7 +147,7 @@ void declare_data_inspect(Flags& flags) {
   flags.positional("dir", values->dir, "A data directory, or any folder of *train*.bin and *val*.bin shards (or .npy)");
   flags.option("--tokenizer", values->tokenizer,
                "A tokenizer.json, or a folder that holds one (default: the directory's own)");
-  flags.option("--samples", values->samples, "Show the beginnings of this many documents");
+  flags.option("--samples", values->samples, "Number of documents whose beginning is printed");
   flags.option("--json", values->json, "Print one JSON object");
   flags.run([values] { run(*values); });
 }

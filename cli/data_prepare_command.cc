@@ -97,17 +97,19 @@ void declare_data_prepare(Flags& flags) {
   flags.require("--tokenizer");
   flags.option("--begin-token", options.begin_token,
                "Special token that starts each document, such as <s> (default: <|endoftext|>)");
-  flags.option("--out", values->out, "The data directory to write; must not exist");
+  flags.option("--out", values->out, "Data directory to create");
   flags.require("--out");
   flags.option("--text-field", options.source.text_field,
                "The field of JSON lines, or column of Parquet, with the text");
-  flags.option("--val-fraction", options.val_fraction, "Share of the documents for validation");
-  flags.option("--shard-tokens", values->shard_tokens, "Tokens of a shard");
+  flags.option("--val-fraction", options.val_fraction,
+               "Share of the documents for validation; of a single text file, its last part");
+  flags.option("--shard-tokens", values->shard_tokens, "Tokens per shard");
   flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
-  flags.option("--split-blank-lines", options.source.split_blank_lines, "In text, an empty line ends a document");
+  flags.option("--split-blank-lines", options.source.split_blank_lines,
+               "In text, a line that is empty or white space ends a document");
   flags.option("--skip-bad-rows", options.source.skip_bad_rows,
                "Skip and count lines that are not JSON or have no such field, instead of stopping");
-  flags.option("--threads", options.threads, "Threads that tokenize (0: all processors)");
+  flags.option("--threads", options.threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object: counts, sources, speed");
   flags.run([values] { run(*values); });
 }

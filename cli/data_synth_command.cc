@@ -38,13 +38,13 @@ void run(SynthFlags flags) {
 void declare_data_synth(Flags& flags) {
   const auto values = std::make_shared<SynthFlags>();
   world::BenchmarkSizes& sizes = values->world.benchmarks;
-  flags.option("--documents", values->world.documents, "Training documents");
-  flags.option("--seed", values->seed, "The same seed gives the same bytes on every machine");
-  flags.option("--out", values->out, "Folder to make; it must not exist");
+  flags.option("--documents", values->world.documents, "Number of training documents");
+  flags.option("--seed", values->seed, "Random seed; it gives the same bytes on every machine");
+  flags.option("--out", values->out, "Folder to create");
   flags.require("--out");
-  flags.option("--hellaswag-items", sizes.hellaswag_items, "Items in the form of HellaSwag");
-  flags.option("--mmlu-items", sizes.mmlu_items, "Items in the form of MMLU, besides five a subject as examples");
-  flags.option("--gsm8k-items", sizes.gsm8k_items, "Problems in the form of GSM8K, besides as many as examples");
+  flags.option("--hellaswag-items", sizes.hellaswag_items, "Number of items in the form of HellaSwag");
+  flags.option("--mmlu-items", sizes.mmlu_items, "Number of items in the form of MMLU, plus five examples per subject");
+  flags.option("--gsm8k-items", sizes.gsm8k_items, "Number of problems in the form of GSM8K, plus as many examples");
   flags.option("--json", values->json, "Print the summary as one JSON object");
   flags.run([values] { run(*values); });
 }

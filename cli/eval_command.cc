@@ -100,7 +100,8 @@ void declare_eval(Flags& flags) {
   flags.require("--tasks");
   flags.option("--data", values->data,
                "Folder with one folder per task, named like it, or with the published files themselves");
-  flags.option("--text", values->texts, "Text file for perplexity, instead of those in the data folder; repeatable");
+  flags.option("--text", values->texts,
+               "Text file for perplexity, instead of those in the data folder; may be repeated");
   flags.option("--out", values->out,
                "Folder for results.json, which keeps other tasks' results (default for a run directory: itself)");
   flags.option("--num-fewshot", options.num_fewshot, "Worked examples before each question");
@@ -113,7 +114,7 @@ void declare_eval(Flags& flags) {
   flags.option("--engine", values->engine,
                "auto, cached (shared beginnings once, CPU only) or torch (the model's forward pass, any device)");
   flags.option("--batch-tokens", options.batch_tokens, "Tokens scored in one pass over the weights");
-  flags.option("--batch-sequences", options.batch_sequences, "Texts generated at once");
+  flags.option("--batch-sequences", options.batch_sequences, "Number of texts generated at once");
   flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   declare_rank_flags(flags, values->ranks);
   flags.option("--json", values->json, "Print this evaluation's results as in results.json, instead of the table");

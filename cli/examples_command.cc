@@ -77,21 +77,20 @@ void run(ExamplesFlags flags) {
 void declare_examples(Flags& flags) {
   const auto values = std::make_shared<ExamplesFlags>();
   flags.option("--out", values->out, "Folder for examples.json, the figures and a page that shows them");
-  flags.option("--width", values->options.heads.head.D, "Width of the head that is tabulated");
+  flags.option("--width", values->options.heads.head.D, "Width of the head in the table");
   flags.option("--length", values->options.heads.head.T, "Length of the sequence");
-  flags.option("--max-width", values->max_width, "Where the curves over widths end");
-  flags.option("--seeds", values->seeds, "Seeds of the trained layers");
-  flags.option("--steps", values->options.toy.steps, "Steps of the trained layers");
-  flags.option("--skip-training", values->skip_training, "Only the heads with analytic weights");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--max-width", values->max_width, "Largest width in the curves");
+  flags.option("--seeds", values->seeds, "Number of seeds per trained layer");
+  flags.option("--steps", values->options.toy.steps, "Training steps per layer");
+  flags.option("--skip-training", values->skip_training, "Skip the trained layers: heads with analytic weights only");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of tables");
   flags.run([values] { run(*values); });
 }
 
 }  // namespace
 
-const Command kExamplesCommand = {"examples",
-                                  "What one head can do: the paper's illustrative heads, and a layer that learns them",
+const Command kExamplesCommand = {"examples", "Build the paper's illustrative heads, and train a layer on their task",
                                   "crope examples --out out/examples", declare_examples};
 
 }  // namespace crope::cli

@@ -104,11 +104,11 @@ void run(ExportFlags& flags) {
 void declare_export(Flags& flags) {
   const auto values = std::make_shared<ExportFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
-  flags.positional("out", values->out, "The folder or GGUF file to write");
-  flags.option("--format", values->format,
-               "Default: gguf for a name that ends in .gguf, else hf. hf: a folder for transformers and vLLM, as "
-               "Qwen3ForCausalLM; hf-native: one that keeps a and b, with its "
-               "own modelling file; gguf: a file for llama.cpp");
+  flags.positional("out", values->out, "Folder or GGUF file to create");
+  flags.option(
+      "--format", values->format,
+      "hf (a folder for transformers and vLLM, as Qwen3ForCausalLM), hf-native (a folder that keeps a and b, with its "
+      "own modelling file) or gguf (a file for llama.cpp). Default: gguf for a name that ends in .gguf, else hf");
   flags.option("--type,--dtype", values->type,
                "Type of the written matrices: f32, bf16, f16, and for gguf q8_0 and q4_0");
   flags.option("--threads", values->threads, "Number of threads (0: all processors)");

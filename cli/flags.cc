@@ -79,7 +79,7 @@ void Flags::require(const std::string& name) {
 }
 
 void Flags::require_one_of(std::initializer_list<const char*> names) {
-  CLI::Option_group* group = app_.add_option_group("one of");
+  CLI::Option_group* group = app_.add_option_group("exactly one of");
   for (const char* name : names) group->add_option(app_.get_option(name));
   group->require_option(1);
 }

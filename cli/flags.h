@@ -1,4 +1,5 @@
-// The flags of a command. A thin face of CLI11, which is slow to compile: only flags.cc and main.cc include it.
+// The flags of a command. A thin layer over CLI11, which is slow to compile: only flags.cc, command_tree.cc and main.cc
+// include it.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@ namespace crope::cli {
 std::string flag_name(std::string field);
 
 // Every value given by reference must outlive the parsing, and holds its default before it. Names are long and
-// kebab-case: "--ids-file". Of a flag given twice the last one counts, so that a script can append to its defaults.
+// kebab-case: "--ids-file". If a flag is given twice, the last one counts: a script can append to its defaults.
 class Flags {
  public:
   explicit Flags(CLI::App& app) : app_(app) {}
 
-  // The heading of --help under which the options and commands declared from here on stand; "" is "Options".
+  // Sets the heading of --help for options and commands declared from here on; "" is "Options".
   void group(const std::string& heading) { group_ = heading; }
 
   // An argument without a name. The list takes all that follow, and at least one.
@@ -45,7 +46,7 @@ class Flags {
                 [&value, name](const std::string& word) { value = Choice<E>::by_name(word, name); });
   }
 
-  // A flag that is acted upon at once, without a command, and ends the program.
+  // A flag that acts without a command: `action` runs as soon as it is parsed, then the program ends.
   void immediate(const std::string& name, const std::string& help, std::function<void(const std::string&)> action);
 
   void require(const std::string& name);
@@ -56,7 +57,7 @@ class Flags {
   // Whether the user gave the flag.
   bool given(const std::string& name) const;
 
-  // What to do when the line has been parsed. Throws Error to fail.
+  // Sets the action that runs once the line has been parsed. It throws Error to fail.
   void run(std::function<void()> action);
 
   // A command inside this one; one of them must be chosen.

@@ -187,8 +187,8 @@ void declare_generate(Flags& flags) {
   const auto values = std::make_shared<GenerateFlags>();
   declare_generation_flags(flags, values->generation);
   flags.option("--prompt", values->prompt, "Text to continue");
-  flags.option("--prompt-file", values->prompt_file, "A file with the text; - is standard input");
-  flags.option("--prompt-ids", values->prompt_ids, "Token ids, separated by commas: needs no tokenizer");
+  flags.option("--prompt-file", values->prompt_file, "File with the text to continue (-: standard input)");
+  flags.option("--prompt-ids", values->prompt_ids, "Token ids to continue, separated by commas (needs no tokenizer)");
   flags.option("--documents", values->documents,
                "Write this many texts, each from the begin token to its end, as training data (--temperature 1 and the "
                "whole window unless given)");

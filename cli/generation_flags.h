@@ -14,7 +14,7 @@
 
 namespace crope::cli {
 
-// Of --weights, wherever a command has it. "" stands for the type that the model records.
+// Help of --weights, for every command that has it. "" means the type that the model records.
 inline constexpr const char* kWeightsHelp =
     "Type of the weights in memory: fp32, bf16 (half the memory), int8 (a quarter) or int4 (an eighth); smaller is "
     "faster "

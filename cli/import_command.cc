@@ -59,10 +59,10 @@ void declare_import(Flags& flags) {
   const auto values = std::make_shared<ImportFlags>();
   flags.positional("source", values->source,
                    "A Hugging Face directory (config.json and safetensors), or a GGUF file (the first of several)");
-  flags.positional("out", values->out, "The model directory to make");
+  flags.positional("out", values->out, "Model directory to create");
   flags.option(
       "--weights", values->weights,
-      "Type of the written weights of a GGUF file: fp32, bf16, or kept: its Q8_0, Q4_0 and Q4_1 blocks as they are");
+      "Type of the written weights of a GGUF file: fp32, bf16 or kept (its Q8_0, Q4_0 and Q4_1 blocks as they are)");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });
 }

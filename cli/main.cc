@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/generated_text.h"
+#include "cli/help_formatter.h"
 #include "cli/openmp_spin.h"
 #include "cli/version.h"
 #include "crope/base/error.h"
@@ -111,6 +113,7 @@ int report_unknown(const CLI::App& app, const std::string& word) {
 
 int run(int argc, char** argv) {
   CLI::App app("Train, score and study language models whose attention is complex-linear.", "crope");
+  app.formatter(std::make_shared<cli::HelpFormatter>());  // commands declared below inherit it
   app.set_version_flag("--version", cli::version_line());
   cli::Flags root(app);
   root.immediate("--generate", "Print a man page (man), or a shell's completions: bash, zsh or fish",

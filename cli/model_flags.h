@@ -10,7 +10,7 @@ namespace crope::cli {
 
 class ModelFlags {
  public:
-  // `recipe` is the one that counts unless another is asked for.
+  // `recipe` is used unless --recipe names another.
   explicit ModelFlags(Flags& flags, std::string recipe = "paper");
 
   // Defaults, then the recipe, then the flags that were given. Not validated: the variant may still change.

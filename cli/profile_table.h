@@ -8,7 +8,7 @@
 
 namespace crope::cli {
 
-// Of `seconds` in all; what no part accounts for is the last row. Rates of products are also given as shares of `peak`
+// `seconds` is the total; its last row is the time in no part. Rates of products are also given as shares of `peak`
 // (floating-point operations a second), unless that is 0.
 std::string profile_table(std::span<const ops::ProfileRow> parts, double seconds, double peak);
 

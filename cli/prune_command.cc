@@ -65,7 +65,8 @@ void declare_prune(Flags& flags) {
                "Text file whose activations weigh the inputs (Wanda's rule); without it the smallest weights are "
                "dropped");
   flags.option("--pairs", values->options.pairs,
-               "complex: drop a tied pair's a and b together, as one complex number; separate: rank them as two");
+               "complex (drop a tied pair's a and b together, as one complex number) or separate (rank them as two "
+               "real numbers)");
   flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of the table");
   flags.run([values] { run_prune(*values); });

@@ -63,8 +63,9 @@ Quantised quantised(const QuantizeFlags& flags, ops::WeightType type, Log& log) 
 ops::WeightType target_type(const QuantizeFlags& flags) {
   const auto type = Choice<ops::WeightType>::by_name(flags.weights, "--weights");
   if (type == ops::WeightType::fp32) {
-    throw UsageError("--weights: expected bf16, int8 or int4, got 'fp32'",
-                     "a quantised model is widened by whatever needs it: crope export, crope train --init-from");
+    throw UsageError(
+        "--weights: expected bf16, int8 or int4, got 'fp32'",
+        "commands that need fp32 widen a quantised model themselves: crope export, crope train --init-from");
   }
   if (!flags.calibrate.empty() && type != ops::WeightType::int4) {
     throw UsageError(fmt::format("--calibrate rounds to int4, and --weights is {}", flags.weights),
@@ -99,7 +100,7 @@ void run(const QuantizeFlags& flags) {
     fmt::print("{}\n", json.dump());
     return;
   }
-  fmt::print("wrote {}: {} of weights, before {}\n", flags.out, format_bytes(static_cast<double>(bytes)),
+  fmt::print("wrote {}: {} of weights instead of {}\n", flags.out, format_bytes(static_cast<double>(bytes)),
              format_bytes(static_cast<double>(before)));
   if (!result.gain) return;
   fmt::print("loss on {} held-out tokens of {}\n", result.gain->held_out_tokens, flags.calibrate);
@@ -110,12 +111,11 @@ void run(const QuantizeFlags& flags) {
 void declare_quantize(Flags& flags) {
   const auto values = std::make_shared<QuantizeFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
-  flags.positional("out", values->out, "The model directory to make");
+  flags.positional("out", values->out, "Model directory to create");
   flags.option("--weights", values->weights, "Type of the written matrices: int8, int4 or bf16");
   flags.require("--weights");
-  flags.option("--calibrate", values->calibrate,
-               "A text file; int4 is chosen so that products with the model's activations on it change least");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--calibrate", values->calibrate, "Text file; int4 weights are fitted to the model's activations on it");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of text");
   flags.run([values] { run(*values); });
 }

@@ -54,7 +54,7 @@ void run(QuickstartFlags flags) {
     return;
   }
   print_outcomes(result->outcomes);
-  fmt::print("\nWhat they write:\n");
+  fmt::print("\nSamples:\n");
   for (const study::Sample& sample : result->samples) {
     fmt::print("  {}: {}{}\n", sample.variant, sample.prompt, sample.text);
   }
@@ -65,11 +65,11 @@ void run(QuickstartFlags flags) {
 void declare_quickstart(Flags& flags) {
   const auto values = std::make_shared<QuickstartFlags>();
   flags.option("--out", values->out, "Folder of the study; run the command again to resume it");
-  flags.option("--recipe", values->recipe, "A recipe's name or file, for every run");
-  flags.option("--documents", values->options.world.documents, "Documents of the small world");
+  flags.option("--recipe", values->recipe, "Name or file of the recipe for every run");
+  flags.option("--documents", values->options.world.documents, "Number of documents in the small world");
   flags.option("--limit", values->options.limit, "Items of each benchmark to score (0: all)");
-  flags.option("--threads", values->threads, "0 takes all processors");
-  flags.option("--json", values->json, "The result as one JSON object");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
+  flags.option("--json", values->json, "Print the result as one JSON object");
   flags.run([values] { run(*values); });
 }
 

@@ -17,10 +17,10 @@ struct RankFlags {
 
 void declare_rank_flags(Flags& flags, RankFlags& values);
 
-// The first rank talks; the others speak up only when they fail.
+// stderr on the first rank, null on the others: they print errors only.
 std::FILE* log_stream(const dist::Launch& launch);
 
-// Connects to the other ranks, of which there may be none, and says how many there are and what each has of this
+// Connects to the other ranks, of which there may be none. Logs their number, and the share that each has of this
 // machine. `device` is where tensors are.
 std::shared_ptr<dist::ProcessGroup> join_ranks(const dist::Launch& launch, const RankFlags& values,
                                                const std::string& device, std::int64_t threads, Log& log);

@@ -60,14 +60,14 @@ void declare_report(Flags& flags) {
   flags.option("--trained-examples", values->trained_examples,
                "Also train layers on the illustrative task (about a minute); includes --examples");
   flags.option("--skip-examples", values->skip_examples, "Accepted for scripts: the heads are omitted anyway");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object: page (null with --figures-only), folder, runs");
   flags.run([values] { run(*values); });
 }
 
 }  // namespace
 
-const Command kReportCommand = {"report", "One page with the figures and tables of runs, averaged over seeds",
+const Command kReportCommand = {"report", "Write a page with figures and tables of runs, averaged over seeds",
                                 "crope report out/study --out out/report", declare_report};
 
 }  // namespace crope::cli

@@ -144,7 +144,7 @@ void declare_reproduce(Flags& flags) {
   flags.option("--validate-also", values->validate_also,
                "NAME=DIR or NAME=FILE: also validate on another text at the last step; may be repeated");
   flags.option("--benchmarks", values->benchmarks,
-               fmt::format("Folder with files of the tasks {}", fmt::join(study::paper_tasks(), ", ")));
+               fmt::format("Folder with the files of the benchmarks {}", fmt::join(study::paper_tasks(), ", ")));
   flags.option("--seeds", values->seeds,
                "Runs per variant (0: 1 for smoke, 5 for world and small, 3 for paper); a verdict needs at least 2");
   flags.option("--jobs", values->jobs,

@@ -85,7 +85,7 @@ void run(const ScoreFlags& flags) {
     fmt::print("{}\n", result.dump());
     return;
   }
-  fmt::print("{:>8}{:>10}{:>14}\n", "place", "id", "log p");
+  fmt::print("{:>8}{:>10}{:>14}\n", "position", "id", "log p");
   for (std::size_t t = 0; t < ids.size(); ++t) {
     fmt::print("{:>8}{:>10}{:>14}\n", t, ids[t], t == 0 ? std::string("-") : fmt::format("{:.6f}", -nll[t - 1]));
   }
@@ -95,19 +95,19 @@ void run(const ScoreFlags& flags) {
 void declare_score(Flags& flags) {
   const auto values = std::make_shared<ScoreFlags>();
   flags.positional("dir", values->dir, "A model or run directory");
-  flags.option("--ids", values->ids, "Token ids, separated by commas");
-  flags.option("--ids-file", values->ids_file, "A file of token ids, separated by commas or white space");
-  flags.option("--text", values->text, "Text, where a tokenizer.json is beside the model");
+  flags.option("--ids", values->ids, "Token ids to score, separated by commas");
+  flags.option("--ids-file", values->ids_file, "File of token ids, separated by commas or white space");
+  flags.option("--text", values->text, "Text to score (needs the model's tokenizer.json)");
   flags.require_one_of({"--ids", "--ids-file", "--text"});
   flags.option("--weights", values->weights, kWeightsHelp);
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object: ids, logprobs, nll, perplexity");
   flags.run([values] { run(*values); });
 }
 
 }  // namespace
 
-const Command kScoreCommand = {"score", "Log-probability of each token of a sequence given those before it",
+const Command kScoreCommand = {"score", "Print the log-probability of each token of a text",
                                "crope score out/model --ids 1,2,3 --json", declare_score};
 
 }  // namespace crope::cli

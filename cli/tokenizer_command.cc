@@ -63,20 +63,20 @@ void train(TokenizerTrainFlags flags) {
 void declare_tokenizer_train(Flags flags) {
   const auto values = std::make_shared<TokenizerTrainFlags>();
   flags.positional("source", values->options.sources,
-                   "Files of text (.txt), of JSON lines (.jsonl, .gz, .zst), of Parquet, or folders of them");
-  flags.option("--vocab-size", values->options.vocab_size, "Tokens in all, with special tokens and the 256 bytes");
+                   "Text (.txt), JSON lines (.jsonl, also .gz or .zst) or Parquet files, or folders of them");
+  flags.option("--vocab-size", values->options.vocab_size,
+               "Size of the vocabulary, with special tokens and the 256 bytes");
   flags.require("--vocab-size");
-  flags.option("--out", values->out, "Folder to make");
+  flags.option("--out", values->out, "Tokenizer folder to create");
   flags.require("--out");
   flags.option("--special-token", values->options.special_tokens,
                "A special token besides <|endoftext|>; repeat for more. Ids from 0 in this order");
   flags.option("--text-field", values->options.source.text_field,
                "The field of JSON lines or column that holds the text");
   flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
-  flags.option("--skip-bad-rows", values->options.source.skip_bad_rows,
-               "Leave rows without text out instead of stopping");
-  flags.option("--min-count", values->options.min_count, "Merge no pair that occurs less often");
-  flags.option("--threads", values->options.threads, "Threads (0: all processors)");
+  flags.option("--skip-bad-rows", values->options.source.skip_bad_rows, "Skip rows without text instead of stopping");
+  flags.option("--min-count", values->options.min_count, "Smallest count of a pair to merge");
+  flags.option("--threads", values->options.threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object");
   flags.run([values] { train(*values); });
 }
@@ -107,7 +107,7 @@ void declare_tokenizer_import(Flags flags) {
   flags.option("--vocab", values->vocab, "GPT-2's encoder.json (also called vocab.json)");
   flags.option("--merges", values->merges, "GPT-2's vocab.bpe (also called merges.txt)");
   flags.option("--tokenizer-json", values->tokenizer_json, "A tokenizer.json, or a folder that holds one");
-  flags.option("--out", values->out, "Folder to make");
+  flags.option("--out", values->out, "Tokenizer folder to create");
   flags.require("--out");
   flags.option("--json", values->json, "Print one JSON object");
   flags.run([values] { import_files(*values); });
@@ -117,12 +117,12 @@ void declare_tokenizer(Flags& flags) {
   declare_tokenizer_train(flags.command("train", "Make a vocabulary from text",
                                         "crope tokenizer train corpus.jsonl --vocab-size 8192 --out out/tokenizer"));
   declare_tokenizer_import(
-      flags.command("import", "Make a tokenizer folder of GPT-2's files or a tokenizer.json",
+      flags.command("import", "Make a tokenizer folder from GPT-2's files or a tokenizer.json",
                     "crope tokenizer import --vocab encoder.json --merges vocab.bpe --out out/gpt2"));
-  Flags encode = flags.command("encode", "Text on standard input to token ids",
+  Flags encode = flags.command("encode", "Turn text on standard input into token ids",
                                "echo 'Hello world' | crope tokenizer encode --tokenizer out/gpt2");
   declare_tokenizer_encode(encode);
-  Flags decode = flags.command("decode", "Token ids on standard input to text",
+  Flags decode = flags.command("decode", "Turn token ids on standard input into text",
                                "echo '[15496,995]' | crope tokenizer decode --tokenizer out/gpt2");
   declare_tokenizer_decode(decode);
 }

@@ -177,9 +177,9 @@ void declare_tokenizer_encode(Flags& flags) {
   flags.option("--tokenizer", values->tokenizer, kTokenizerHelp);
   flags.require("--tokenizer");
   flags.option("--jsonl", values->jsonl, "Read one JSON object a line and encode this field; print one array a line");
-  flags.option("--special", values->special, "Special tokens in the text become their ids");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
-  flags.option("--bench", values->bench, "Encode so many times and print the speed instead of the ids");
+  flags.option("--special", values->special, "Encode special tokens in the text as such, not as plain text");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
+  flags.option("--bench", values->bench, "Encode this many times and print the speed instead of the ids");
   flags.option("--json", values->json, "Print the speed as one JSON object");
   flags.run([values] { encode(*values); });
 }

@@ -1,4 +1,4 @@
-// Where a tokenizer is: what --tokenizer may name.
+// Finds the tokenizer that --tokenizer names.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace crope::cli {
 inline constexpr const char* kTokenizerHelp =
     "A tokenizer.json, or a tokenizer, model, data or run directory that holds one";
 
-// `given`, or where that is a run directory, the folder of its newest checkpoint.
+// `given`; for a run directory, the folder of its newest checkpoint.
 std::filesystem::path tokenizer_path(const std::string& given);
 
 }  // namespace crope::cli

@@ -88,11 +88,12 @@ void print_dry_run(const train::TrainJob& job, const train::DryRun& run, bool as
   row("variant", std::string(model::traits(job.model.variant).name));
   row("parameters", fmt::format("{}", run.parameters));
   row("memory", format_bytes(static_cast<double>(run.memory)));
-  row("time per step", fmt::format("{:.3f} s, of it {:.3f} s optimiser", run.seconds_per_step, run.optimizer_seconds));
+  row("time per step",
+      fmt::format("{:.3f} s ({:.3f} s of it in the optimiser)", run.seconds_per_step, run.optimizer_seconds));
   row("tokens per second", format_count(run.tokens_per_second));
   row("share of GEMM peak", fmt::format("{:.0f}% (forward and backward)", 100 * run.gemm_share));
   row("steps", fmt::format("{}", job.config.steps));
-  row("total time", fmt::format("{}, of it {} validation", format_duration(run.total_seconds),
+  row("total time", fmt::format("{} ({} of it validation)", format_duration(run.total_seconds),
                                 format_duration(run.validation_seconds)));
   row("a checkpoint", format_bytes(static_cast<double>(run.checkpoint_bytes)));
 }

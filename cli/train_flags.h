@@ -12,10 +12,10 @@ class TrainFlags {
  public:
   explicit TrainFlags(Flags& flags);
 
-  // What the recipe gives; empty without one.
+  // The settings of the recipe; empty without one.
   train::Settings recipe() const;
 
-  // What the flags give. Nothing that was not given is in it.
+  // The settings given as flags, without defaults.
   train::Settings given() const;
 
  private:

@@ -73,6 +73,10 @@ void run(const UpcycleFlags& flags) {
   const bool is_annealed = method == interop::UpcycleMethod::annealed;
   fmt::print("wrote {}: variant {}, {} parameters; continue with 'crope train --init-from {}{}'\n", flags.out,
              flags.variant, parameters, flags.out, is_annealed ? " --conjugate-steps N" : "");
+  if (!is_annealed) {
+    log.warn(
+        fmt::format("{} is another function than {}: it writes nonsense until it is trained", flags.out, flags.dir));
+  }
 }
 
 void declare_upcycle(Flags& flags) {
@@ -81,14 +85,16 @@ void declare_upcycle(Flags& flags) {
   flags.positional("out", values->out, "Model directory to create");
   flags.option("--variant", values->variant, "crope_qk, crope_qkv or crope_all");
   flags.require("--variant");
-  flags.option("--method", values->method,
-               "fitted: pairs chosen for Q and K, V and O fitted together; plain: each matrix by itself; annealed: the "
-               "same function as before, with conjugate-linear parts that 'crope train --conjugate-steps' removes");
+  flags.option(
+      "--method", values->method,
+      "fitted (choose the pairs for Q and K, fit V and O together), plain (tie each matrix by itself) or annealed "
+      "(compute the same function as before, with conjugate-linear parts that 'crope train "
+      "--conjugate-steps' removes)");
   flags.option("--structure", values->structure,
                "Coordinates of the residual stream to tie in: given, pairs (another order) or J (turned to the complex "
-               "structure that queries and keys share; the output projection becomes a tensor of its own); default: "
-               "pairs, for plain given");
-  flags.option("--threads", values->threads, "Threads (0: all processors)");
+               "structure that queries and keys share; the output projection becomes a tensor of its own). Default: "
+               "pairs, or given for the method plain");
+  flags.option("--threads", values->threads, "Number of threads (0: all processors)");
   flags.option("--json", values->json, "Print one JSON object instead of the table");
   flags.run([values] { run(*values); });
 }

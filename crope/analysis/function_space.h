@@ -2,7 +2,7 @@
 //
 // A real 2x2 block is a sum of four: s0 the identity, s1 the reflection about the line at 45 degrees, s2 the rotation
 // by 90 degrees, s3 the reflection about the x axis. s0 and s2 are what multiplication by a complex number can do; s1
-// and s3 are what it cannot: the conjugate-linear part, which CRoPE leaves out.
+// and s3 are what it cannot: the conjugate-linear part, which CRoPE omits.
 #pragma once
 
 #include <torch/types.h>

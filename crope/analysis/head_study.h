@@ -1,4 +1,4 @@
-// How well the illustrative heads do what they are for: at one size, against width and length, and where absolute
+// How well the illustrative heads do their tasks: at one size, against width and length, and where absolute
 // positions fail.
 #pragma once
 

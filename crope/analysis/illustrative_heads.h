@@ -66,7 +66,7 @@ constexpr std::string_view absolute_try_name(AbsoluteTry attempt) {
   return names[static_cast<std::size_t>(attempt)];
 }
 
-// The sequence stands at positions first_position, first_position + 1, ….
+// The sequence takes positions first_position, first_position + 1, ….
 IllustrativeHead make_absolute_try(AbsoluteTry attempt, const HeadOptions& options, std::int64_t first_position = 0);
 
 }  // namespace crope::analysis

@@ -1,4 +1,4 @@
-// What each layer of a model knows of the next token: the loss of its output under the final norm and the output
+// The prediction of the next token after each layer: the loss of its output under the final norm and the output
 // projection ("early exit").
 #pragma once
 

@@ -1,4 +1,4 @@
-// The models that a path stands for: one, or all checkpoints of a run.
+// The models below a path: one, or all checkpoints of a run.
 #pragma once
 
 #include <cstdint>

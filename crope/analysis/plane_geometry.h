@@ -1,4 +1,4 @@
-// What the four parts of a 2x2 block do to the plane (Figure fspace): to one vector, and to several at once.
+// The action of the four parts of a 2x2 block on the plane (Figure fspace): on one vector, and on several at once.
 #pragma once
 
 #include <array>

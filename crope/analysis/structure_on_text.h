@@ -58,7 +58,7 @@ struct TextOptions {
   std::uint64_t seed = 0;      // of the random structure
 };
 
-// `structures` are those of the model, from shared_structures. Progress goes to `log`.
+// `structures` comes from shared_structures of this model. Progress goes to `log`.
 // Throws UsageError if the model has one layer, or `ids` fewer than two tokens. REQUIRES: 0 <= ids < V.
 StructureOnText structure_on_text(const model::Transformer& model,
                                   const std::vector<StructureOfProjections>& structures,

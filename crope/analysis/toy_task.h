@@ -1,6 +1,5 @@
-// The task of Figure toyproblem, learned: one attention layer reads random tokens, and at each place says what stands
-// one
-// ("next") or two ("nexnext") places further.
+// The task of Figure toyproblem, learned: one attention layer reads random tokens, and at each position names the token
+// one ("next") or two ("nexnext") positions further.
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@
 
 namespace crope {
 
-// The hash of several pieces: that of each is the `start` of the next.
+// To hash several pieces, pass the hash of each as `start` for the next.
 std::uint64_t content_hash(std::span<const std::byte> bytes, std::uint64_t start = 0);
 
 // FNV-1a, byte by byte: the hash of names in random streams and of vocabularies, whose values are on disk.

@@ -8,7 +8,7 @@
 namespace crope {
 
 // Something the environment or the user caused: a bad file, flag or request.
-// The message names the thing, what was expected and what came; the hint says what to do next and may be empty.
+// The message names the thing, what was expected and what was found. The hint gives the next step; it may be empty.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, std::string hint = {})
@@ -20,7 +20,7 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
-// The caller asked for something that makes no sense: exit status 2 on the command line, 400 over HTTP.
+// The caller gave an invalid value: exit status 2 on the command line, 400 over HTTP.
 class UsageError : public Error {
  public:
   using Error::Error;

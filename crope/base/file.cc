@@ -266,8 +266,8 @@ DirectoryLock::DirectoryLock(const fs::path& folder, std::string_view what_it_do
   if (descriptor_ < 0) throw_system_error("cannot write", folder / kLockFile, errno);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   if (errno != EWOULDBLOCK) {
-    warning_ = fmt::format("{} cannot be locked ({}): nothing keeps a second process out", folder.string(),
-                           std::strerror(errno));
+    warning_ = fmt::format("{} cannot be locked ({}): a second process could write there at the same time",
+                           folder.string(), std::strerror(errno));
     return;
   }
   ::close(descriptor_);

@@ -26,7 +26,7 @@ class MappedFile {
   const std::filesystem::path& path() const { return path_; }
 
   // Gives the memory behind `part` back to the system; it is read from the file again when next touched.
-  // REQUIRES: nobody has written to `part`.
+  // REQUIRES: the process has not written to `part`.
   void release(std::span<const std::byte> part) const;
 
  private:
@@ -111,7 +111,7 @@ class AppendFile {
   int descriptor_;
 };
 
-// Keeps others that ask for it out of a folder, also on other machines, until the process or the object ends: a lock on
+// Locks a folder, also against other machines, until the process or the object ends. It is an advisory lock on
 // the file .lock there, which stays.
 class DirectoryLock {
  public:
@@ -122,7 +122,7 @@ class DirectoryLock {
   DirectoryLock& operator=(const DirectoryLock&) = delete;
   ~DirectoryLock();
 
-  // Empty; or why nobody is kept out, where the file system has no locks.
+  // Empty, or why the folder is not locked (the file system has no locks).
   const std::string& warning() const { return warning_; }
 
  private:

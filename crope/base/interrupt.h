@@ -1,4 +1,4 @@
-// Ctrl-C, and the polite kill: noticed at the next good moment, so that a command can leave its files in order.
+// Ctrl-C and SIGTERM, handled at the next safe point, so that a command can finish writing its files.
 #pragma once
 
 #include <string>

@@ -102,11 +102,12 @@ class DocumentBuilder {
   };
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(fmt::format("{}: JSON with {}", origin_, what), "it is not what it should be, or is meant to do harm");
+    throw Error(fmt::format("{}: JSON with {}", origin_, what),
+                "the file is damaged, of another kind, or meant to do harm");
   }
 
   [[noreturn]] void refuse_second(std::string_view key) const {
-    throw Error(fmt::format("{}: the key '{}' stands twice in one object", origin_, key));
+    throw Error(fmt::format("{}: the key '{}' appears twice in one object", origin_, key));
   }
 
   void refuse_equal_keys(const Members& members) {

@@ -12,7 +12,7 @@ namespace crope {
 // down by the lines that others write. Safe for concurrent use.
 class Log {
  public:
-  // A null stream makes a log that says nothing. The stream must outlive the log.
+  // A null stream makes a silent log. The stream must outlive the log.
   explicit Log(std::FILE* stream);
   Log(std::FILE* stream, bool is_terminal) : stream_(stream), is_terminal_(is_terminal) {}
 

@@ -41,7 +41,7 @@ int available_processors() {
 int resolve_thread_count(int requested) {
   if (requested < 0 || requested > kMostThreads) {
     throw UsageError(
-        fmt::format("--threads {}: expected a number from 1 to {}, or 0 for all processors", requested, kMostThreads));
+        fmt::format("threads = {}: expected a number from 1 to {}, or 0 for all processors", requested, kMostThreads));
   }
   return requested == 0 ? available_processors() : requested;
 }

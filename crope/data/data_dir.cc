@@ -37,7 +37,7 @@ void check_shard_count(const DataDir& dir, std::string_view split, std::size_t f
   if (found == counts.shards) return;
   throw Error(fmt::format("{}: {} counts {} {} shards, the folder holds {}", dir.path.string(), kDatasetFile,
                           counts.shards, split, found),
-              "the folder is not whole, or has files that do not belong to it: prepare it again");
+              "the folder is incomplete, or has files that do not belong to it: prepare it again");
 }
 
 }  // namespace
@@ -77,8 +77,7 @@ DatasetInfo dataset_info_from_json(const Json& json, const std::string& origin) 
 
 DataDir open_data_dir(const fs::path& path) {
   if (!fs::is_directory(path)) {
-    throw Error(fmt::format("{}: no such folder", path.string()),
-                "make one with: crope data prepare SOURCE... --out DIR");
+    throw Error(fmt::format("{}: no such folder", path.string()), "make one with 'crope data prepare'");
   }
   DataDir dir{.path = path, .train = {}, .val = {}, .info = {}};
   for (const auto& entry : fs::directory_iterator(path)) {
@@ -93,7 +92,7 @@ DataDir open_data_dir(const fs::path& path) {
   std::ranges::sort(dir.val);
   if (dir.train.empty() && dir.val.empty()) {
     throw Error(fmt::format("{}: no shards found (*train*.bin, *val*.bin, or .npy)", path.string()),
-                "make them with: crope data prepare SOURCE... --out DIR");
+                "make them with 'crope data prepare'");
   }
   const fs::path info = path / kDatasetFile;
   if (fs::exists(info)) {

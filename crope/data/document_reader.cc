@@ -16,6 +16,7 @@ using Fragment = DocumentSource::Fragment;
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 constexpr std::string_view kSeparator = "<|endoftext|>";
+constexpr std::string_view kBlanks = " \t\r\f\v";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Lines of any length: a line is handed out whole if it fits a block, in several fragments otherwise. Its line break is
@@ -36,7 +37,7 @@ class TextReader : public DocumentSource::Reader {
       }
       const auto [line, line_break] = split_break(*part);
       const bool whole_line = line_starts && line_starts_;
-      if (whole_line && (line == kSeparator || (split_blank_lines_ && line.empty()))) {
+      if (whole_line && (line == kSeparator || (split_blank_lines_ && is_blank(line)))) {
         held_break_ = {};
         if (!document_open_) continue;
         document_open_ = false;
@@ -77,13 +78,15 @@ class TextReader : public DocumentSource::Reader {
     at_end_ = got < room.size();
     if (std::string_view(room.data(), got).find('\0') != std::string_view::npos) {
       throw Error(fmt::format("{}: a NUL byte: this is not text", stream_.path().string()),
-                  "leave the file out, or say what it is with --format");
+                  "omit the file, or give its format");
     }
     if (is_first_block_ && std::string_view(room.data(), got).starts_with(kByteOrderMark))
       begin_ = kByteOrderMark.size();
     is_first_block_ = false;
     end_ += got;
   }
+
+  static bool is_blank(std::string_view line) { return line.find_first_not_of(kBlanks) == std::string_view::npos; }
 
   static std::pair<std::string_view, std::string_view> split_break(std::string_view part) {
     const std::size_t size = part.ends_with("\r\n") ? 2 : part.ends_with('\n') ? 1 : 0;
@@ -118,9 +121,9 @@ class JsonlDocuments : public DocumentSource::Reader {
           break;
         case formats::JsonlRow::Kind::bad:
           if (!skip_bad_rows_) {
-            throw Error(
-                row->problem,
-                "--text-field names the field, --skip-bad-rows leaves such rows out, --format text takes plain text");
+            throw Error(row->problem,
+                        "give the name of the field (text_field), skip such rows (skip_bad_rows), or read the file as "
+                        "plain text (format text)");
           }
           if (counts_.bad_rows++ == 0) counts_.first_bad_row = std::move(row->problem);
           break;

@@ -19,7 +19,7 @@ class DocumentSource::Reader {
   virtual std::uint64_t consumed() const = 0;
 };
 
-// Rows that are left out are counted in `counts`, which must outlive the reader.
+// Counts skipped rows in `counts`, which must outlive the reader.
 std::unique_ptr<DocumentSource::Reader> open_documents(const SourceFile& file, const SourceOptions& options,
                                                        SourceCounts& counts);
 

@@ -65,7 +65,7 @@ void find_in_folder(const fs::path& folder, std::vector<SourceFile>& files) {
   if (code) throw Error(fmt::format("cannot read the folder {}: {}", folder.string(), code.message()));
   if (found.empty()) {
     throw Error(fmt::format("{}: no documents found", folder.string()),
-                "files that end in .txt, .jsonl, .ndjson (also .gz, .zst) or .parquet are taken");
+                "supported: .txt, .jsonl and .ndjson, each also .gz or .zst, and .parquet");
   }
   std::ranges::sort(found, {}, &SourceFile::path);
   files.insert(files.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
@@ -79,7 +79,7 @@ bool is_ascii_letter(char c) {
 
 SourceFormat parse_source_format(const std::string& name) {
   const auto row = std::ranges::find(kFormats, name, &FormatRow::name);
-  if (row == kFormats.end()) throw UsageError(fmt::format("--format {}: expected auto, text, jsonl or parquet", name));
+  if (row == kFormats.end()) throw UsageError(fmt::format("format '{}': expected auto, text, jsonl or parquet", name));
   return row->format;
 }
 
@@ -104,7 +104,8 @@ std::vector<SourceFile> find_sources(std::span<const std::string> names, SourceF
     }
     const std::optional<SourceFormat> known = format == SourceFormat::automatic ? format_of(name) : format;
     if (!known) {
-      throw Error(fmt::format("{}: what kind of file is this?", name), "say it with --format text, jsonl or parquet");
+      throw Error(fmt::format("{}: unknown file type '{}'", name, fs::path(name).extension().string()),
+                  "give its format: text, jsonl or parquet");
     }
     files.push_back({name, *known, fs::is_regular_file(status) ? fs::file_size(name, code) : 0});
   }

@@ -22,7 +22,7 @@ struct SourceOptions {
   std::string text_field = "text";                // of JSON lines and Parquet
   SourceFormat format = SourceFormat::automatic;  // by the ending of the name; "-" is JSON lines
   bool skip_bad_rows = false;                     // count them instead of stopping at the first
-  bool split_blank_lines = false;                 // in text, also an empty line ends a document
+  bool split_blank_lines = false;                 // in text, a line of white space also ends a document
 };
 
 struct SourceFile {
@@ -38,7 +38,7 @@ struct SourceFile {
 std::vector<SourceFile> find_sources(std::span<const std::string> names, SourceFormat format);
 
 // A document, or a part of one that is longer than kPieceBytes. Parts are cut before a space between two ASCII letters,
-// where no tokenizer joins what is left and right of it; only text without any such place in kPieceBytes is cut
+// where no tokenizer joins the two sides; only text without any such place in kPieceBytes is cut
 // elsewhere (between characters).
 struct Piece {
   std::string text;              // not empty
@@ -49,9 +49,9 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 struct SourceCounts {
   std::uint64_t documents = 0;
   std::uint64_t bytes = 0;     // of their text
-  std::uint64_t empty = 0;     // documents without text, left out
-  std::uint64_t nulls = 0;     // rows whose field is null, left out
-  std::uint64_t bad_rows = 0;  // left out, with skip_bad_rows
+  std::uint64_t empty = 0;     // documents without text, skipped
+  std::uint64_t nulls = 0;     // rows whose field is null, skipped
+  std::uint64_t bad_rows = 0;  // skipped, with skip_bad_rows
   std::string first_bad_row;   // what was wrong with the first of them
 };
 
@@ -72,7 +72,7 @@ class DocumentSource {
   std::uint64_t consumed_bytes() const;
   std::uint64_t total_bytes() const;
 
-  // Some of a document. What a reader of one file hands out; see document_source.cc.
+  // A part of a document, as a reader of one file hands it out; see document_source.cc.
   struct Fragment {
     std::string_view text;
     bool ends_document;
@@ -98,7 +98,7 @@ class DocumentSource {
 // Where to cut a text of more than kPieceBytes + 1 bytes: a number from 1 to kPieceBytes. See Piece.
 std::size_t cut_point(std::string_view text);
 
-// Whether no tokenizer joins what is left and right of text[i]: a space between two ASCII letters.
+// Whether no tokenizer joins the text before and after text[i]: a space between two ASCII letters.
 bool is_clean_cut(std::string_view text, std::size_t i);
 
 }  // namespace crope::data

@@ -1,4 +1,4 @@
-// What a data directory really holds: every shard is opened and every token looked at.
+// Checks a data directory: opens every shard and reads every token.
 #pragma once
 
 #include <cstdint>

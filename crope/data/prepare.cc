@@ -39,13 +39,13 @@ struct Batch {
 
 void check_options(const PrepareOptions& options) {
   if (!(options.val_fraction >= 0 && options.val_fraction < 1)) {
-    throw UsageError(fmt::format("--val-fraction {}: expected at least 0 and below 1", options.val_fraction));
+    throw UsageError(fmt::format("val_fraction = {}: expected at least 0 and below 1", options.val_fraction));
   }
   if (options.shard_tokens < 1 || options.shard_tokens > formats::TokenShardWriter::kMostTokens) {
-    throw UsageError(fmt::format("--shard-tokens {}: expected 1 to {}", options.shard_tokens,
+    throw UsageError(fmt::format("shard_tokens = {}: expected 1 to {}", options.shard_tokens,
                                  formats::TokenShardWriter::kMostTokens));
   }
-  if (options.out.empty()) throw UsageError("--out: expected the name of a folder");
+  if (options.out.empty()) throw UsageError("out: expected the name of a folder");
 }
 
 // Nanoseconds since 1970; 0 if it cannot be had.
@@ -93,7 +93,7 @@ Json with_full_paths(Json preparation) {
 std::optional<DatasetInfo> find_finished(const PrepareOptions& options, const Json& preparation,
                                          const std::string& fingerprint) {
   if (!fs::exists(fs::symlink_status(options.out))) return std::nullopt;
-  const char* hint = "give another --out, or remove the folder first";
+  const char* hint = "give another folder, or remove this one first";
   const bool is_folder = fs::is_directory(options.out);
   if (is_folder && fs::is_empty(options.out)) {
     std::error_code code;
@@ -140,7 +140,7 @@ std::int32_t find_begin_token(const PrepareOptions& options, const text::Tokeniz
   throw Error(fmt::format("{}: the tokenizer has no special token {}, which starts each document",
                           options.tokenizer.string(), wanted),
               names.empty() ? "make a tokenizer with: crope tokenizer train"
-                            : fmt::format("give one that it has: --begin-token '{}'", names.front()));
+                            : fmt::format("give one that it has, such as '{}'", names.front()));
 }
 
 // Reads, has encoded and writes; one object for one preparation.

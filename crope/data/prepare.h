@@ -1,4 +1,4 @@
-// From documents to token shards: what `crope data prepare` does.
+// From documents to token shards (`crope data prepare`).
 #pragma once
 
 #include <cstdint>

@@ -45,14 +45,14 @@ TokenLoader::TokenLoader(std::shared_ptr<const TokenRows> rows, const LoaderOpti
   if (options.batch_rows < 1 || options.batch_rows % options.world_size != 0) {
     throw UsageError(
         fmt::format("a batch of {} rows cannot be shared evenly by {} ranks", options.batch_rows, options.world_size),
-        "choose a --batch-size that is a multiple of the number of ranks");
+        "choose a batch_size that is a multiple of the number of ranks");
   }
   const auto needed = static_cast<std::uint64_t>(options.batch_rows);
   if (rows_->size() < needed) {
     const auto T = static_cast<std::uint64_t>(rows_->seq_len());
     throw Error(fmt::format("too few tokens: a batch of {} rows of sequence length {} needs {}, {} found", needed, T,
                             needed * T + 1, rows_->tokens()),
-                "prepare more text, or use a smaller --batch-size or --seq-len");
+                "prepare more text, or use a smaller batch_size or seq_len");
   }
 }
 

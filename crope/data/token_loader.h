@@ -1,4 +1,4 @@
-// The batches of a training run: which rows each step and each rank sees, and how to go on after a restart.
+// The batches of a training run: the rows of each step and each rank, and the state to resume from.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct LoaderOptions {
   std::uint64_t seed = 0;  // of the shuffled order
 };
 
-// All there is to save. It does not depend on the number of ranks or the size of the batch, which may change in
+// The state to save. It does not depend on the number of ranks or the size of the batch, which may change in
 // between.
 struct LoaderState {
   std::uint64_t position = 0;  // rows that all ranks together have taken since the beginning of the run
@@ -73,7 +73,7 @@ class TokenLoader {
   // The place before the batch that next() will return.
   LoaderState state() const;
 
-  // Goes on where `state` was taken. Throws Error, saying what differs, if it belongs to another corpus, sequence
+  // Resumes where `state` was taken. Throws Error naming the difference if it belongs to another corpus, sequence
   // length, order or seed.
   void restore(const LoaderState& state);
 

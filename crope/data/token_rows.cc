@@ -21,7 +21,7 @@ TokenRows::TokenRows(std::span<const std::filesystem::path> shards, std::int64_t
   if (tokens_ < T + 1) {
     throw Error(fmt::format("too few tokens: a row of sequence length {} needs {}, {} found{}", T, T + 1, tokens_,
                             shards.empty() ? "" : " in " + shards.front().parent_path().string()),
-                "prepare more text, or use a smaller --seq-len");
+                "prepare more text, or use a smaller seq_len");
   }
   rows_ = (tokens_ - 1) / T;
 }

@@ -12,10 +12,10 @@ namespace crope::data {
 
 // Row r is tokens[r*T .. r*T + T], both ends included: T + 1 tokens, of which the last is the first of row r + 1, so
 // that every token but the very first is predicted once. Rows run across the borders of shards; the tokens after the
-// last whole row belong to none. Safe for concurrent use. Of a validation part, these are the fixed rows.
+// last whole row are unused. Safe for concurrent use. On a validation part these are its fixed rows.
 class TokenRows {
  public:
-  // `vocab_size` is that of the model that will see the ids. Throws Error if a shard is damaged, or if there are fewer
+  // `vocab_size` is the size of the model's vocabulary. Throws Error if a shard is damaged, or if there are fewer
   // than T + 1 tokens. REQUIRES: seq_len > 0.
   TokenRows(std::span<const std::filesystem::path> shards, std::int64_t seq_len, std::int64_t vocab_size);
 

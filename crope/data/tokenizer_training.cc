@@ -44,7 +44,7 @@ TrainedTokenizer train_tokenizer(const TokenizerTrainingOptions& options, const 
   const text::WordCounts words = count_words(source, bpe.special_tokens, options.threads, log);
   if (words.words().empty()) {
     throw Error(fmt::format("no text was found in {}", fmt::join(options.sources, ", ")),
-                "the files are empty, or --text-field names a field without text");
+                "the files are empty, or text_field names a field without text");
   }
   TrainedTokenizer result;
   {

@@ -1,4 +1,4 @@
-// From documents to a tokenizer: what `crope tokenizer train` does.
+// From documents to a tokenizer (`crope tokenizer train`).
 #pragma once
 
 #include <cstdint>

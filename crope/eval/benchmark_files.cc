@@ -68,7 +68,10 @@ std::vector<fs::path> find_benchmark_files(const fs::path& data, const TaskRow& 
       if (!found.empty()) return found;
     }
   }
-  if (!fs::exists(data)) throw Error(fmt::format("{}: no such folder of benchmark files", data.string()));
+  if (!fs::exists(data)) {
+    throw Error(fmt::format("{}: no such folder of benchmark files", data.string()),
+                "docs/evaluation.md lists the files of each task");
+  }
   throw Error(fmt::format("{}: found no {} of {}", data.string(),
                           split == Split::questions ? "questions" : "few-shot examples", row.name),
               fmt::format("put one of these into {}: {}", (data / row.name).string(), fmt::join(names, ", ")));

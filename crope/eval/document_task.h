@@ -21,7 +21,7 @@ struct Documents {
 // Reads the files of a task. Throws Error listing the names that were looked for if there are none.
 Documents read_documents(const LoadRequest& request);
 
-// `description` stands before the examples of every prompt. Throws Error naming file, line and field of what is
+// `description` starts every prompt, before the examples. Throws Error naming file, line and field of what is
 // missing, and if there are too few examples.
 Task make_document_task(const TaskRow& row, const std::string& name, const std::string& description,
                         Documents documents, const TaskOptions& options);

@@ -34,10 +34,10 @@ void check_options(const EvaluationOptions& options) {
   const auto check = [](const char* flag, std::int64_t value, std::int64_t least) {
     if (value < least) throw UsageError(fmt::format("{} is {}, expected {} or more", flag, value, least));
   };
-  check("--num-fewshot", options.num_fewshot, 0);
-  check("--limit", options.limit, 0);
-  check("--batch-tokens", options.batch_tokens, 1);
-  check("--batch-sequences", options.batch_sequences, 1);
+  check("num_fewshot", options.num_fewshot, 0);
+  check("limit", options.limit, 0);
+  check("batch_tokens", options.batch_tokens, 1);
+  check("batch_sequences", options.batch_sequences, 1);
 }
 
 // Generation has an engine on the CPU alone, so "auto" is the CPU where a task generates.
@@ -52,7 +52,7 @@ void refuse_generation_off_cpu(const TaskList& list, torch::Device device) {
   for (const Task& task : list.tasks) {
     if (task.kind != TaskKind::generation) continue;
     throw UsageError(fmt::format("{}: texts are generated on the CPU alone, the device is {}", task.name, device.str()),
-                     "evaluate this task with --device cpu");
+                     "evaluate this task on the device cpu");
   }
 }
 

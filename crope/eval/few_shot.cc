@@ -21,7 +21,8 @@ FewShot::FewShot(std::vector<Example> pool, std::int64_t count, ExampleDraw rule
     : pool_(std::move(pool)), count_(static_cast<std::size_t>(count)), rule_(rule), random_(kFewShotSeed) {
   const std::size_t needed = count_ + (count_ > 0 && rule == ExampleDraw::random_but_self);
   if (pool_.size() < needed) {
-    throw Error(fmt::format("{}: {} examples, {} are needed for --num-fewshot {}", where, pool_.size(), needed, count));
+    throw Error(
+        fmt::format("{}: {} examples, but {} are needed for num_fewshot = {}", where, pool_.size(), needed, count));
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace crope::eval {
 
-// A worked example: what stands in the prompt, and the answer.
+// A worked example: its text in the prompt, and the answer.
 struct Example {
   Json doc;
   std::string question;
@@ -23,7 +23,7 @@ enum class ExampleDraw {
   random_but_self,  // the same, passing over the question itself should it be in the pool
 };
 
-// The shots before each question, asked for in the order of the questions.
+// Draws the shots before each question. Call it in the order of the questions.
 class FewShot {
  public:
   // `where` names the pool in messages. Throws Error if it holds fewer than `count` examples, one more where the

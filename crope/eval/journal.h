@@ -1,4 +1,4 @@
-// What an evaluation has found out so far, on disk: a killed one goes on where it was.
+// The answers of an evaluation so far, on disk: a killed evaluation continues from them.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace crope::eval {
 
-// The name of what was asked: a digest of the model and the tokens of an item. The same key means the same response,
+// The key of an item: a digest of the model and the item's tokens. The same key means the same response,
 // whatever the task, the limit or the order was.
 using ItemKey = std::string;
 
@@ -22,7 +22,7 @@ class Journal {
   // Reads what is there. Throws Error if the file cannot be read or written.
   explicit Journal(const std::filesystem::path& path);
 
-  // The response to what `key` names, if it is there.
+  // The stored response to `key`, if there is one.
   std::optional<Response> find(const ItemKey& key) const;
 
   // Survives a kill of this process once it returns.

@@ -11,10 +11,10 @@
 
 namespace crope::eval {
 
-// What the model answered to an item.
+// The answer of the model to an item.
 struct Response {
-  std::vector<double> log_likelihoods;  // of each text pair; of rolling_likelihood one, of the whole text
-  std::vector<bool> is_greedy;          // of each text pair: whether greedy decoding would give the continuation
+  std::vector<double> log_likelihoods;  // one per text pair; for rolling_likelihood one for the whole text
+  std::vector<bool> is_greedy;          // per text pair: whether greedy decoding would give the continuation
   std::string text;                     // of generation
 };
 
@@ -25,7 +25,7 @@ struct ItemMetric {
   double weight = 1;
 };
 
-// The metrics of one item by one way to read the response.
+// The metrics of one item under one filter of the response.
 struct ItemResult {
   Filter filter = Filter::none;
   std::string filtered_text = {};  // of generation: what the filter found
@@ -41,7 +41,7 @@ struct Metric {
   std::optional<double> standard_error = {};  // none where lm_eval has none, or for a single item
 };
 
-// The metrics of all items; `results` are those of each item, alike in filters and metrics. The error of `perplexity`
+// The metrics over all items; each entry of `results` has the same filters and metrics. The error of `perplexity`
 // is its value times the error of the mean log-likelihood. REQUIRES: at least one item.
 std::vector<Metric> task_metrics(std::span<const std::vector<ItemResult>> results);
 

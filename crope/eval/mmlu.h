@@ -12,7 +12,7 @@ namespace crope::eval {
 // Names of all groups and subjects: "mmlu_stem", "mmlu_anatomy".
 std::vector<std::string> mmlu_family();
 
-// The subjects that "mmlu", a group or a subject stands for, in lm_eval's order. Empty for any other name.
+// The subjects of "mmlu", of a group or of a subject's name, in lm_eval's order. Empty for any other name.
 std::vector<std::string> mmlu_subjects(std::string_view task_name);
 
 // A document of any subject. Throws Error naming file, line and field of what is missing.

@@ -38,8 +38,8 @@ std::vector<fs::path> find_texts(const fs::path& data, std::span<const fs::path>
     if (entry.is_regular_file() && (path.extension() == ".txt" || is_json_lines(path))) files.push_back(path);
   }
   if (files.empty()) {
-    throw Error(fmt::format("{}: found no text to measure the perplexity of", (data / "perplexity").string()),
-                "give a text file with --text FILE, or put .txt or .jsonl files there");
+    throw Error(fmt::format("{}: found no text for perplexity", (data / "perplexity").string()),
+                "give a text file, or put .txt or .jsonl files there");
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -10,8 +10,7 @@ namespace crope::eval {
 
 std::int32_t Prefix::require() const {
   if (!token) {
-    throw Error("the model has no token that stands where there is nothing before a text",
-                "set bos_token_id or eos_token_id in its config.json");
+    throw Error("the model has no token to start a text with", "set bos_token_id or eos_token_id in its config.json");
   }
   return *token;
 }

@@ -14,7 +14,7 @@ namespace crope::eval {
 
 enum class Bos { absent, added };  // lm_eval's hf model adds none to a GPT-2 tokenizer's texts
 
-// The token that stands for an empty context and before a rolling text: the model's bos, else its eos.
+// The token used for an empty context and before a rolling text: the model's bos, else its eos.
 struct Prefix {
   std::optional<std::int32_t> token;
   Bos bos = Bos::absent;  // whether it also begins every prompt

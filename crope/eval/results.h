@@ -50,7 +50,7 @@ struct RunFacts {
 inline constexpr const char* kTaskObjects[] = {"results", "group_subtasks",   "configs",  "versions",
                                                "n-shot",  "higher_is_better", "n-samples"};
 
-// results.json. `outcomes` are those of list.tasks.
+// results.json. `outcomes` has one entry for each of list.tasks.
 Json results_document(const TaskList& list, std::span<const TaskOutcome> outcomes, const RunFacts& facts);
 
 // Computes the entries of all groups in results.json from those of their tasks. Removes groups that miss a task, or

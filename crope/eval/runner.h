@@ -1,4 +1,4 @@
-// Puts the items of tasks to a model.
+// Runs the items of tasks through a model.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct RunnerOptions {
   infer::ScoreEngine engine = infer::ScoreEngine::automatic;
   Prefix prefix = {};
   std::optional<std::int32_t> end_token = {};  // of the model: it ends a generation
-  std::filesystem::path journal;               // what a killed run of the same items leaves and the next one takes up
-  std::string model_name;                      // what the model is to the journal: model_fingerprint()
+  std::filesystem::path journal;               // answers of a killed run, which the next one reuses
+  std::string model_name;                      // in the keys of the journal: model_fingerprint()
 };
 
-// The tokens that a generation may have: what the task asks for, or half the window where that leaves no room for a
+// Largest number of tokens of a generation: the task's own, or half the window where that leaves no room for a
 // prompt.
 std::int64_t generation_tokens(const Task& task, std::int64_t max_seq_len);
 

@@ -53,13 +53,13 @@ StoredResults::StoredResults(const fs::path& folder, const ResultsIdentity& iden
       for (const BenchmarkRow& row : read_benchmark_rows({items})) items_[string_field(row, "task")] = row.fields;
     }
   } catch (const Error& error) {
-    throw Error(error.what(), fmt::format("new results are added to those in {}: choose another --out, or remove them",
+    throw Error(error.what(), fmt::format("new results are added to those in {}: choose another folder, or remove them",
                                           folder.string()));
   }
   if (has_identity(document_, identity)) return;
   std::vector<std::string> dropped;
   for (const auto& [task, entry] : document_["results"].items()) dropped.push_back(task);
-  log.warn(fmt::format("{}: results of other weights or another --add-bos are replaced: {}", results.string(),
+  log.warn(fmt::format("{}: results of other weights or another add_bos are replaced: {}", results.string(),
                        fmt::join(dropped, ", ")));
   document_ = nullptr;
   items_.clear();
@@ -73,10 +73,9 @@ std::set<std::string> StoredResults::kept_tasks(const TaskList& list, bool overw
     if (!overwrite && items < task.document_count && items < stored) kept.insert(task.name);
   }
   if (!kept.empty()) {
-    log.warn(
-        fmt::format("{} has results on more items than --limit allows, and keeps them: {}. The new ones are "
-                    "printed but not stored (--overwrite stores them)",
-                    (folder_ / run::kResultsFile).string(), fmt::join(kept, ", ")));
+    log.warn(fmt::format(
+        "{} keeps its results on more items: {}. The new ones are printed but not stored; overwrite stores them",
+        (folder_ / run::kResultsFile).string(), fmt::join(kept, ", ")));
   }
   return kept;
 }

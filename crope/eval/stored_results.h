@@ -24,10 +24,10 @@ struct ResultsIdentity {
 class StoredResults {
  public:
   // Reads results.json and items.jsonl of `folder`, as far as they exist. Results of other weights, or with another
-  // --add-bos, are dropped with a warning. Throws Error if a file cannot be read.
+  // add_bos, are dropped with a warning. Throws Error if a file cannot be read.
   StoredResults(const std::filesystem::path& folder, const ResultsIdentity& identity, Log& log);
 
-  // The tasks whose --limit leaves fewer items than the stored result has. Unless `overwrite`, they keep the stored
+  // The tasks with fewer items now than in the stored result. Unless `overwrite`, they keep the stored
   // result, with a warning.
   std::set<std::string> kept_tasks(const TaskList& list, bool overwrite, Log& log) const;
 

@@ -53,7 +53,7 @@ struct Item {
   std::string target;                       // the right answer, as sample files show it; of generation the reference
 };
 
-// A text whose likelihood after another one is asked for.
+// A text to score, and the context before it.
 struct TextPair {
   std::string context;
   std::string continuation;
@@ -70,7 +70,7 @@ struct Task {
   std::int64_t num_fewshot = 0;
   std::vector<MetricId> metrics;
   std::optional<MetricKey> headline;      // decides which items count as right; none where items are not right or wrong
-  std::int64_t document_count = 0;        // before --limit
+  std::int64_t document_count = 0;        // before the limit
   std::vector<Item> items;                // item i is document i of the split
   std::vector<std::string> stop;          // of generation: texts that end it
   std::int64_t max_generated_tokens = 0;  // of generation

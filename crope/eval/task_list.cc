@@ -19,7 +19,7 @@ std::vector<std::string> parse_task_names(std::string_view list) {
     require_task(name);
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
-  if (names.empty()) throw UsageError("--tasks names no task", "tasks: " + task_names());
+  if (names.empty()) throw UsageError("the list of tasks is empty", "tasks: " + task_names());
   return names;
 }
 

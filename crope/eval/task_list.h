@@ -16,7 +16,7 @@ namespace crope::eval {
 // empty list.
 std::vector<std::string> parse_task_names(std::string_view list);
 
-// Reads all files that the tasks need. `texts` are those of the task perplexity; see find_texts.
+// Reads all files that the tasks need. `texts` belong to the task perplexity; see find_texts.
 // Throws Error naming file, line and field of what is missing.
 TaskList load_tasks(std::span<const std::string> names, const std::filesystem::path& data,
                     std::span<const std::filesystem::path> texts, const TaskOptions& options, Log& log);

@@ -51,7 +51,7 @@ struct TaskRow {
   std::int64_t max_generated_tokens = 0;                  // of generation
   Item (*read)(BenchmarkRow&, const TaskRow&) = nullptr;  // a document; may change the row to lm_eval's form of it
   void (*load)(const LoadRequest&, TaskList&) = nullptr;  // load_documents unless given
-  std::vector<std::string> (*family)() = nullptr;  // names of groups and parts, which this row stands for as well
+  std::vector<std::string> (*family)() = nullptr;         // names of its groups and parts
 
   // Whether items are right or wrong, by the first headline metric.
   bool counts_items() const { return kind != TaskKind::rolling_likelihood; }

@@ -78,7 +78,7 @@ class GgufHeadReader {
     for (std::uint64_t i = 0; i < key_count; ++i) {
       const std::string key = read_string("the name of a key");
       check_gguf_key(key, origin_);
-      if (!keys->emplace(key, metadata->size()).second) fail(fmt::format("the key '{}' stands twice", key));
+      if (!keys->emplace(key, metadata->size()).second) fail(fmt::format("the key '{}' appears twice", key));
       metadata->emplace_back(key, read_value(key));
       if (key == kGgufAlignmentKey) alignment = read_alignment(metadata->back().second);
     }
@@ -87,7 +87,7 @@ class GgufHeadReader {
       GgufTensor tensor;
       offsets.push_back(read_tensor(&tensor));
       if (!names->emplace(tensor.name, tensors->size()).second)
-        fail(fmt::format("tensor '{}' stands twice", tensor.name));
+        fail(fmt::format("tensor '{}' appears twice", tensor.name));
       tensors->push_back(std::move(tensor));
     }
     place_tensors(tensors, offsets, alignment);

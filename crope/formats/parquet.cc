@@ -61,7 +61,7 @@ struct ParquetColumn::State {
     if (field == nullptr) {
       throw Error(fmt::format("{}: there is no column '{}'; there are: {}", path.string(), column,
                               fmt::join(schema->field_names(), ", ")),
-                  "name one of them with --text-field");
+                  "give one of them as text_field");
     }
     if (!holds_strings(*field->type())) {
       throw Error(fmt::format("{}: the column '{}' holds {}, expected strings", path.string(), column,

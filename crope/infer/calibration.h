@@ -1,4 +1,4 @@
-// What the matrices of a model are multiplied with on some text: which errors of rounding cost most.
+// Statistics of the inputs of a model's matrices on a text: they tell which rounding errors cost most.
 #pragma once
 
 #include <cstdint>

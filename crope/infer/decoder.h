@@ -25,7 +25,7 @@ struct Chunk {
   std::int64_t skip_outputs = 0;  // number of leading tokens that only go into the cache: their output is not needed
 };
 
-// What the matrices of a block are multiplied with: Q, K and V; O; gate and up; down.
+// The inputs of the matrices of a block: of Q, K and V; of O; of gate and up; of down.
 enum class BlockInput { attention, o, feed_forward, down };
 
 // Sees the rows [R, N], in halves, that come to a block's matrices.
@@ -55,7 +55,7 @@ class Decoder {
   // REQUIRES: no cache is there twice, and skip_outputs <= ids.size().
   torch::Tensor append(std::span<const Chunk> chunks);
 
-  // Whom append() shows its rows. Nobody unless set.
+  // The observer of the rows of append(); none unless set.
   void observe(InputObserver observer);
 
   // Logits [n, V], dense, of these rows of append's result. Overwritten by the next call.

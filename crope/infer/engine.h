@@ -2,7 +2,7 @@
 //
 // Each step takes every sequence that is being decoded at least one token further, and a piece of the prompts that
 // wait, in one pass over the weights. With speculation it also reads guesses of the tokens that follow (ngram_draft.h)
-// and keeps those that the sampler chooses as well: the tokens are those that would have come without. Sequences come
+// and keeps those that the sampler chooses as well: the tokens are the same as without speculation. Sequences come
 // and go between steps. A prompt that begins like a sequence that is there, or was there lately, shares its keys and
 // values.
 #pragma once
@@ -28,7 +28,7 @@ enum class FinishReason {
   length,     // max_tokens
   window,     // max_seq_len tokens have been read: the model has no place for another
   end_token,  // one of the end tokens came
-  memory,     // there is no memory for its next keys and values; the others go on
+  memory,     // there is no memory for its next keys and values; the others continue
 };
 
 const char* finish_reason_name(FinishReason reason);

@@ -24,7 +24,7 @@ struct GenerationRequest {
 };
 
 struct Generation {
-  std::vector<std::int32_t> ids;  // all new tokens, also the end token and those of the stop string
+  std::vector<std::int32_t> ids;  // all new tokens, with the end token and the tokens of the stop string
   std::string text;               // valid UTF-8, without stop string and special tokens; "" without a tokenizer
   FinishReason finish = FinishReason::none;
 };

@@ -34,15 +34,15 @@ class KvCache {
 
   const CacheShape& shape() const { return shape_; }
 
-  // Tokens held.
+  // Number of tokens held.
   std::int64_t length() const { return length_; }
 
   // Makes room for `count` more tokens in one segment. A new segment gets room for up to `expected` tokens, but for no
   // more than are held, or a few: a sequence may end long before its limit. Throws what ATen throws without memory.
   void reserve(std::int64_t count, std::int64_t expected = 0);
 
-  // The same for `count` tokens that are the last and come in one step: nobody looks back at them when the step is
-  // over, so that all layers use the memory of one.
+  // The same for `count` tokens that are the last and come in one step: no later step reads them when this one is
+  // over, so that all layers share the memory of one.
   void reserve_for_one_step(std::int64_t count);
 
   // The first `length` tokens. REQUIRES: 0 <= length <= this->length().

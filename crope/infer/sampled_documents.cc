@@ -26,7 +26,7 @@ GenerationRequest document_request(const model::LanguageModel& model, const Docu
 
 DocumentTotals write_documents(Engine& engine, const model::LanguageModel& model, const DocumentOptions& options,
                                const std::filesystem::path& out, const std::function<void()>& on_token) {
-  if (options.count < 1) throw UsageError(fmt::format("--documents: expected a number from 1, got {}", options.count));
+  if (options.count < 1) throw UsageError(fmt::format("documents: expected a number from 1, got {}", options.count));
   const text::Tokenizer& tokenizer = model.require_tokenizer();
   if (!model.begin_token) {
     throw UsageError(fmt::format("{} has no token that begins a text", model.dir.string()),

@@ -12,7 +12,7 @@
 
 namespace crope::infer {
 
-// Applied in this order, which is that of transformers: repetition penalty, temperature, top-k, top-p, min-p.
+// Applied in this order, as in transformers: repetition penalty, temperature, top-k, top-p, min-p.
 struct SamplingOptions {
   double temperature = 0;         // 0 takes the most likely token, the first of several
   std::int64_t top_k = 0;         // only the k most likely; 0: all

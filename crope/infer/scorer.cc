@@ -294,12 +294,13 @@ void score_requests(const model::Transformer& model, std::span<const ScoreReques
   if (!is_cached) {
     if (ops::is_quantised(model::weight_type(model))) {
       throw UsageError("the engine 'torch' reads weights in fp32 or bf16 alone",
-                       "use --engine cached, or --weights fp32");
+                       "use the engine 'cached', or fp32 weights");
     }
     score_in_batches(model, requests, options, on_score);
     return;
   }
-  if (!is_on_cpu) throw UsageError("the engine 'cached' works on the CPU alone", "use --engine torch or --device cpu");
+  if (!is_on_cpu)
+    throw UsageError("the engine 'cached' works on the CPU alone", "use the engine 'torch', or the device cpu");
   Scorer(model, requests, options, on_score).run();
 }
 

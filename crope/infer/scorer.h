@@ -1,4 +1,4 @@
-// Log-likelihoods of continuations, as lm_eval asks for them.
+// Log-likelihoods of continuations, as lm_eval defines them.
 #pragma once
 
 #include <cstdint>

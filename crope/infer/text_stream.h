@@ -15,7 +15,7 @@ class Utf8Stream {
   // The characters that are complete now.
   std::string push(std::string_view bytes);
 
-  // The end: a character that was begun becomes U+FFFD.
+  // Ends the text: an incomplete character becomes U+FFFD.
   std::string finish();
 
  private:

@@ -1,4 +1,4 @@
-// The tensors of a model file, dense and with whole gains, one at a time: what an export walks through.
+// The tensors of a model file, dense and with whole gains, one at a time, for exports.
 #pragma once
 
 #include <torch/types.h>
@@ -13,7 +13,7 @@
 
 namespace crope::interop {
 
-// What an export calls the model: an annealed one is written as a model of the variant rope, with whole gains. Others
+// The configuration of the export: an annealed model becomes one of the variant rope, with whole gains. Other models
 // keep their configuration.
 model::ModelConfig exported_config(const model::ModelConfig& config);
 

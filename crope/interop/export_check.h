@@ -1,4 +1,4 @@
-// Whether an export still computes what the model did.
+// Checks that an export computes the same logits as its model.
 #pragma once
 
 #include <torch/types.h>

@@ -163,7 +163,7 @@ ModelConfig read_gguf_config(const GgufFile& file, const GgufShape& shape) {
   const std::string& architecture = file.value<std::string>("general.architecture");
   if (architecture == "qwen2") {
     throw Error(fmt::format("{}: general.architecture is 'qwen2', expected llama or qwen3", file.path().string()),
-                "its biases on Q, K and V cannot be held");
+                "its biases on Q, K and V are not supported");
   }
   if (architecture != "qwen3" && architecture != "llama") {
     throw Error(
@@ -171,7 +171,7 @@ ModelConfig read_gguf_config(const GgufFile& file, const GgufShape& shape) {
   }
   const ShapeKeys keys(file, architecture);
   if (const auto experts = keys.find("expert_count"); experts.value_or(0) > 0) {
-    keys.refuse("expert_count", fmt::format("{}", *experts), "none: mixtures of experts cannot be held");
+    keys.refuse("expert_count", fmt::format("{}", *experts), "none: mixtures of experts are not supported");
   }
   ModelConfig config;
   config.vocab_size = shape.vocab_size;

@@ -28,7 +28,7 @@ std::vector<float> gguf_rope_factors(const model::ModelConfig& config);
 
 // The file's model, dense. `vocab_size` are the rows of its embedding, `tied` whether it has no output projection.
 // `rope_factors` are the values of kGgufRopeFactors, empty without.
-// Throws Error naming the architecture or key that is missing, impossible or cannot be held.
+// Throws Error naming the architecture or key that is missing, impossible or not supported.
 struct GgufShape {
   std::int64_t vocab_size;
   bool tied;

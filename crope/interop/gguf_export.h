@@ -1,4 +1,4 @@
-// A model as one GGUF file that llama.cpp and what is built on it run.
+// A model as one GGUF file for llama.cpp and programs built on it.
 #pragma once
 
 #include <filesystem>

@@ -10,7 +10,7 @@
 namespace crope::interop {
 
 // Writes the model directory `out` with weights of `type`, the file's vocabulary as tokenizer.json and its chat
-// template. Of a model in several files `file` is the first. A file without vocabulary gives a warning.
+// template. For a model in several files, `file` is the first. A file without vocabulary gives a warning.
 // Throws Error if `out` exists, or as load_gguf_model and read_gguf_vocabulary do.
 void import_gguf(const std::filesystem::path& file, const std::filesystem::path& out, torch::ScalarType type, Log& log);
 

@@ -50,7 +50,7 @@ GgufModel::GgufModel(const std::filesystem::path& path)
   }
   if (!unused.empty()) {
     throw Error(fmt::format("{}: the tensor '{}' has no place in a model of this kind", origin, *unused.begin()),
-                "biases and other extra parameters cannot be held");
+                "biases and other extra parameters are not supported");
   }
 }
 

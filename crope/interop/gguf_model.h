@@ -21,7 +21,7 @@ torch::Tensor to_gguf(const torch::Tensor& disk, const HfName& name, const model
 class GgufModel {
  public:
   // Reads the shape from the file's keys, and checks names and shapes of all tensors. Throws Error naming the key or
-  // tensor that is missing, left over, of another shape or of a kind that cannot be held.
+  // tensor that is missing, left over, of another shape or of an unsupported kind.
   explicit GgufModel(const std::filesystem::path& path);
 
   // The file with the keys.

@@ -1,4 +1,4 @@
-// V and O of a head, of which the model sees only the product.
+// V and O of a head: only their product matters to the model.
 #pragma once
 
 #include <torch/types.h>

@@ -31,8 +31,9 @@ Json hf_config_from(const model::ModelConfig& config, const std::string& dtype, 
 // Throws Error naming `origin` and the field if it is anything else.
 Json generation_ids(const Json& json, const std::string& origin = "config.json");
 
-// The model as a dense one. Throws Error naming the field that we cannot hold: biases, sliding windows, other
-// activations, unknown rope scaling, quantised weights, other architectures. `origin` is what messages call the file.
+// The model as a dense one. Throws Error naming the unsupported field: biases, sliding windows, other
+// activations, unknown rope scaling, quantised weights, other architectures. `origin` is the name that messages call
+// the file.
 model::ModelConfig read_hf_config(const Json& json, const std::string& origin);
 
 }  // namespace crope::interop

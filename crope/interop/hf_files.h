@@ -15,7 +15,7 @@ namespace crope::interop {
 
 class HfFiles {
  public:
-  // Throws Error if there are no weights, a shard that the index names is missing, or a shard lacks a tensor that the
+  // Throws Error if there are no weights, a shard that the index names is missing, or a shard misses a tensor that the
   // index puts into it.
   explicit HfFiles(const std::filesystem::path& dir);
 

@@ -130,7 +130,7 @@ class Importer {
           name.ends_with("rotary_emb.inv_freq") || (name == "lm_head.weight" && config_.tie_embeddings);
       if (used_.contains(name) || harmless) continue;
       throw Error(fmt::format("the tensor '{}' has no place in a model of this kind", name),
-                  "biases and other extra parameters cannot be held");
+                  "biases and other extra parameters are not supported");
     }
   }
 

@@ -11,7 +11,7 @@ namespace crope::interop {
 // Reads config.json and model.safetensors, or the shards that model.safetensors.index.json names, of F32, F16 or BF16
 // weights, into fp32. A directory that was exported from here comes back as its own variant, unless its weights have
 // been changed so that they are no longer tied: then it is dense, with a warning. Throws Error naming the file, and the
-// field or tensor, for anything missing, unknown, of another shape or of a kind that cannot be held.
+// field or tensor, for anything missing, unknown, of another shape or of an unsupported kind.
 model::Transformer load_hf_model(const std::filesystem::path& hf_dir, Log& log);
 
 // Writes the model directory `out`, with the tokenizer if there is one. Throws Error if `out` exists.

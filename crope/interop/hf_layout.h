@@ -43,7 +43,7 @@ struct HfPlace {
   std::string gguf_name() const;  // "blk.3.attn_q.weight"
 };
 
-// Of the parameter "blocks.3.attention.q.weight", or ".a", or ".b". Throws Error if the table does not have it.
+// The place of the parameter "blocks.3.attention.q.weight", or ".a", or ".b". Throws Error if the table has none.
 HfPlace hf_place(std::string_view parameter);
 
 // The shape that the tensor has there.

@@ -9,7 +9,7 @@ namespace crope::interop {
 enum class CardKind { hf, hf_native };
 
 // Markdown with the front matter of Hugging Face. `model_dir` is a model directory, a run directory or a checkpoint of
-// one; losses and scores come from the run, up to the exported checkpoint, and are left out where there is none.
+// one; losses and scores come from the run, up to the exported checkpoint, and are omitted without a run.
 // Throws Error if config.json, run.json, metrics.jsonl or results.json is there and cannot be read.
 std::string model_card(const std::filesystem::path& model_dir, CardKind kind);
 

@@ -27,11 +27,11 @@ constexpr std::array<int, 1> kColumns = {1};
 
 void check_options(const PruneOptions& options) {
   if (!(options.sparsity >= 0 && options.sparsity < 1)) {
-    throw UsageError(fmt::format("--sparsity: expected a number from 0 to less than 1, got {}", options.sparsity));
+    throw UsageError(fmt::format("sparsity: expected a number from 0 to less than 1, got {}", options.sparsity));
   }
   if (options.structure == PruneStructure::two_of_four && options.sparsity != 0.5) {
-    throw UsageError(fmt::format("--structure 2:4 drops half of the weights, but --sparsity is {}", options.sparsity),
-                     "give --sparsity 0.5");
+    throw UsageError(fmt::format("structure 2:4 drops half of the weights, but sparsity is {}", options.sparsity),
+                     "set sparsity to 0.5");
   }
 }
 
@@ -127,9 +127,9 @@ void check_widths(const Transformer& model, const PruneOptions& options) {
   if (options.structure != PruneStructure::two_of_four) return;
   for (const Parameter& parameter : model.parameters) {
     if (!is_pruned(parameter) || parameter.value.size(1) % 4 == 0) continue;
-    throw UsageError(fmt::format("--structure 2:4: {} has rows of {}, which 4 does not divide", parameter.spec.name,
+    throw UsageError(fmt::format("structure 2:4: {} has rows of {}, which 4 does not divide", parameter.spec.name,
                                  parameter.value.size(1)),
-                     "give --structure unstructured");
+                     "choose the structure 'unstructured'");
   }
 }
 

@@ -24,7 +24,7 @@ enum class PruneStructure {
   two_of_four,  // two of every four neighbours in a row, as on disk
 };
 
-// What is dropped of a tied pair.
+// How entries of a tied pair are dropped.
 enum class PrunedPairs {
   complex,   // a complex number a - ib, ranked by its absolute value
   separate,  // entries of a and of b, ranked together

@@ -1,4 +1,5 @@
-// Which coordinates of the residual stream are one complex number. A dense model does not care.
+// Chooses which coordinates of the residual stream form a complex number. A dense model's function does not depend on
+// it.
 #pragma once
 
 #include <torch/types.h>

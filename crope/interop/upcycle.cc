@@ -27,8 +27,8 @@ void check_variants(const model::ModelConfig& config, const VariantTraits& to) {
                                  model::traits(config.variant).name));
   }
   if (to.halves_qk) {
-    throw UsageError(fmt::format("a dense model cannot become {}: its heads are half as wide, and nothing says which "
-                                 "half of the channels, each with a frequency of its own, could be left out",
+    throw UsageError(fmt::format("a dense model cannot become {}: its heads are half as wide, and there is no rule for "
+                                 "which half of the channels, each with its own frequency, to drop",
                                  to.name),
                      "crope_qk, crope_qkv and crope_all keep the shape; a narrow model is trained from the start");
   }

@@ -65,7 +65,10 @@ void validate(const ModelConfig& config) {
     fail(fmt::format("num_kv_heads = {} does not divide num_heads = {}", config.num_kv_heads, config.num_heads));
   }
   if (config.head_dim == 0 && config.d_model % config.num_heads != 0) {
-    fail(fmt::format("num_heads = {} does not divide d_model = {}", config.num_heads, config.d_model));
+    std::int64_t nearest = config.num_heads;
+    while (config.d_model % nearest != 0) --nearest;  // ends at 1
+    fail(fmt::format("num_heads must divide d_model (got {} and {})", config.num_heads, config.d_model),
+         fmt::format("try {}, or set head_dim", nearest));
   }
   const std::int64_t divisor = traits(config.variant).halves_qk ? 4 : 2;
   if (config.full_head_width() % divisor != 0) {

@@ -104,8 +104,8 @@ void visit_fields(Config& config, const Visit& visit) {
 // address.
 void validate(const ModelConfig& config);
 
-// Reads and checks config.json. `origin` stands in messages (a path). Throws Error on missing fields, wrong types and
-// impossible values.
+// Reads and checks config.json. `origin` names the text in messages (a path). Throws Error on missing fields, wrong
+// types and impossible values.
 ModelConfig config_from_json(const Json& json, std::string_view origin);
 
 Json config_to_json(const ModelConfig& config);

@@ -24,7 +24,7 @@ struct LanguageModel {
   Transformer model;
   std::optional<text::Tokenizer> tokenizer;
   std::vector<std::int32_t> end_tokens;     // each of them ends a text; the first is the one that is named
-  std::optional<std::int32_t> begin_token;  // stands before a text
+  std::optional<std::int32_t> begin_token;  // starts a text
   // Stands where a text has nothing before it and something must be read: config.json's bos_token_id, else its
   // eos_token_id, else <|endoftext|>.
   std::optional<std::int32_t> prefix_token = {};

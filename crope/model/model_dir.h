@@ -13,7 +13,7 @@
 
 namespace crope::model {
 
-// The model directory that `path` stands for: itself, or, when it is a run directory, its newest checkpoint
+// The model directory at `path`: itself, or for a run directory its newest checkpoint
 // at this moment. Throws Error if it is neither.
 std::filesystem::path resolve_model_dir(const std::filesystem::path& path);
 
@@ -32,7 +32,7 @@ Transformer load_model(const std::filesystem::path& path, Log& log, const torch:
 // if there is none. Throws Error as load_model does, and if weights that are to be rounded are not finite.
 Transformer load_quantised_model(const std::filesystem::path& path, Log& log, std::optional<ops::WeightType> type = {});
 
-// The tensors of model.safetensors, in the order of the parameters; each is put into pairs when it is asked for.
+// The tensors of model.safetensors, in the order of the parameters; each is put into pairs when it is read.
 std::vector<formats::TensorSource> weight_sources(const Transformer& model);
 
 // Writes config.json and model.safetensors into the existing folder `dir`, each atomically, in the type of the

@@ -1,4 +1,4 @@
-// A text file as rows of token ids, for looking at what a model makes of it.
+// A text file as rows of token ids, for measurements on text.
 #pragma once
 
 #include <torch/types.h>

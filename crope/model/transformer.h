@@ -42,7 +42,7 @@ struct Transformer {
 };
 
 // `values` are in the order of parameter_specs(config), in halves, all of one type and device.
-// Throws Error if a shape is not that of its spec.
+// Throws Error if a shape differs from its spec.
 Transformer make_transformer(const ModelConfig& config, std::span<const torch::Tensor> values);
 
 // The same with quantised matrices among them: for generation, scoring and layer_input alone.

@@ -20,7 +20,7 @@ struct ForwardResult {
 struct BackwardCall {
   TensorList saved;
   TensorList grads;          // of each output; undefined where nothing depends on it
-  std::vector<bool> needed;  // of each input: whether its gradient is asked for
+  std::vector<bool> needed;  // for each input: whether its gradient is needed
 };
 
 // Returns the gradient of each input, undefined where it is not needed.

@@ -27,7 +27,7 @@ torch::Tensor newton_schulz(const torch::Tensor& x, const NewtonSchulzOptions& o
 ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options = {});
 
 // The same of n matrices at once, x[n, R, C], by batched products of ATen: few launches on a device that takes them one
-// by one. Each result is that of newton_schulz up to rounding.
+// by one. Each result equals newton_schulz's up to rounding.
 torch::Tensor newton_schulz_batch(const torch::Tensor& x, const NewtonSchulzOptions& options = {});
 
 // The same for n pairs, a[n, M, N] and b[n, M, N].

@@ -37,7 +37,7 @@ torch::Tensor widened(const QuantisedMatrix& matrix);
 // The shape of a matrix as blocks: rows, blocks of a row, bytes of a block.
 std::array<std::int64_t, 3> block_shape(WeightType type, std::int64_t M, std::int64_t N);
 
-// The type whose blocks have so many bytes.
+// The type whose blocks have this many bytes.
 std::optional<WeightType> type_of_blocks(std::int64_t block_bytes);
 
 // The matrix as blocks, a tensor of bytes of block_shape, and back. Throws Error if a scale or minimum is not finite.

@@ -52,7 +52,7 @@ struct RopeScaling {
 // REQUIRES: K even and positive; base, factor, original_length or window positive.
 std::vector<double> rope_frequencies(std::int64_t K, double base, const RopeScaling& scaling, std::int64_t window);
 
-// What cos and sin are multiplied with.
+// The factor of cos and sin.
 double rope_amplitude(const RopeScaling& scaling);
 
 }  // namespace crope::ops

@@ -10,7 +10,7 @@
 
 namespace crope::ops {
 
-// Values that are not numbers are passed over in the maximum. REQUIRES: logits are not empty.
+// The maximum ignores values that are not numbers. REQUIRES: logits are not empty.
 RowMaximum row_maximum(std::span<const float> logits);
 
 // The maximum of every row of logits[R, N], N > 0.

@@ -5,7 +5,7 @@
 
 namespace crope::ops {
 
-// From now on the large CPU tensors of this process live in blocks that are kept and reused (cpu/block_pool.h). For
+// From this call on, large CPU tensors of this process live in blocks that are kept and reused (cpu/block_pool.h). For
 // programs, at their start: it holds for all threads until the process ends. Calling it again changes nothing.
 void keep_tensor_memory();
 
@@ -18,7 +18,7 @@ struct TensorMemoryStats {
 // Zeros before keep_tensor_memory().
 TensorMemoryStats tensor_memory_stats();
 
-// The peak counts anew from what is in use now.
+// Resets the peak to the memory in use now.
 void restart_tensor_memory_peak();
 
 }  // namespace crope::ops

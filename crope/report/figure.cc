@@ -99,7 +99,7 @@ std::string run_gnuplot(const fs::path& script, const fs::path& messages) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127) throw Error("gnuplot was not found in PATH", hint);
   const std::string said = read_file(messages);
-  return said.empty() ? "it ended without a word" : said;
+  return said.empty() ? "it printed no error message" : said;
 }
 
 // The <svg> element alone, named as a picture, in the page's colours and with names of its own for shared shapes.

@@ -31,7 +31,7 @@ struct Legend {
 
 Legend legend(const std::vector<LegendEntry>& entries, int figure_width, int figure_height);
 
-// The height alone, which does not depend on that of the figure.
+// The height alone; it does not depend on the figure's.
 int legend_height(const std::vector<LegendEntry>& entries, int figure_width);
 
 }  // namespace crope::report

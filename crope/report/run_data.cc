@@ -85,8 +85,7 @@ std::string folder_name(const fs::path& dir) {
 
 RunData read_run(const fs::path& dir) {
   if (!fs::is_directory(dir)) {
-    throw Error(fmt::format("{} is not a folder", dir.string()),
-                "give run directories, as 'crope train --out' makes them");
+    throw Error(fmt::format("{} is not a folder", dir.string()), "give run directories, as 'crope train' makes them");
   }
   RunData run{.dir = dir};
   run.run = read_or_null(dir / run::kRecordFile, run.notes);
@@ -98,7 +97,7 @@ RunData read_run(const fs::path& dir) {
   if (!run.model.is_object()) run.model = read_or_null(dir / "config.json", run.notes);
   if (run.run.is_null() && !has_metrics && run.results.is_null() && run.model.is_null()) {
     throw Error(fmt::format("{} has none of run.json, metrics.jsonl and results.json", dir.string()),
-                "give run directories, as 'crope train --out' makes them");
+                "give run directories, as 'crope train' makes them");
   }
   if (run.run.is_null()) run.notes.push_back("there is no run.json: no configuration");
   if (!has_metrics)

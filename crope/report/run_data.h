@@ -1,5 +1,5 @@
-// What a run directory says of itself, read for drawing: run.json, metrics.jsonl, results.json. Whatever is missing is
-// left out and named; nothing is made up for it.
+// The contents of a run directory, read for drawing: run.json, metrics.jsonl, results.json. Missing parts are
+// omitted and named in the notes.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,7 @@ struct RunData {
 // The folder's own name, also of a path like "out/rope/".
 std::string folder_name(const std::filesystem::path& dir);
 
-// Throws Error if `dir` is not a folder with any of these files in it. Damaged lines are left out and noted.
+// Throws Error if `dir` is not a folder with any of these files in it. Damaged lines are skipped and noted.
 RunData read_run(const std::filesystem::path& dir);
 
 // Several, with labels that tell them apart.
@@ -54,7 +54,7 @@ struct Benchmark {
 
 std::optional<Score> find_score(const RunData& run, const Benchmark& benchmark);
 
-// The middle of the steps' rates, the first tenth left out; nothing where there are no steps.
+// The median of the steps' rates without the first tenth of the steps; nothing where there are no steps.
 std::optional<double> median_rate(const RunData& run);
 
 // The last loss of each kind; training smoothed over the last steps of the paper's inset.

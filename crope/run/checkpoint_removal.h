@@ -1,4 +1,4 @@
-// Removes checkpoints so that no part of one is ever taken for a whole.
+// Removes checkpoints so that a partly removed one is never mistaken for a complete one.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 namespace crope::run {
 
 // Removes the folder, if it exists. It loses its name first. Returns why that failed, or an empty text; the folder is
-// then as it was, or what is left of it has a name that is not a checkpoint's.
+// then unchanged, or its remains have a name that no checkpoint has.
 std::string remove_checkpoint(const std::filesystem::path& checkpoint);
 
 // Removes what failed or killed removals have left in the folder of all checkpoints. Never throws.

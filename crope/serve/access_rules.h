@@ -24,7 +24,7 @@ bool allows_host(const AccessRules& rules, std::string_view host);
 // the origins listed. `origin` is the header, "" if there is none; "null" is refused.
 bool allows_origin(const AccessRules& rules, std::string_view origin, std::string_view host);
 
-// Whether the browser has to be told that a page of this origin may read the answer.
+// Whether the answer needs a CORS header: pages of this origin may then read it.
 bool is_listed_origin(const AccessRules& rules, std::string_view origin);
 
 }  // namespace crope::serve

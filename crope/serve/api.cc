@@ -106,7 +106,7 @@ HttpResponse Api::dispatch(const HttpRequest& request, const Route*& route) {
     throw ApiError(401, "a key is needed: send the header 'Authorization: Bearer <key>'", "", "invalid_api_key");
   }
   if (route != nullptr) return (this->*route->handler)(request);
-  if (other == nullptr) throw ApiError(404, "there is nothing at this path; /openapi.json lists what is there");
+  if (other == nullptr) throw ApiError(404, "there is no such path; /openapi.json lists all paths");
   HttpResponse response =
       error_response(ApiError(405, fmt::format("this path takes {}, not {}", other->method, request.method)));
   response.headers.emplace_back("Allow", other->method[0] == 'G' ? "GET, HEAD" : other->method);

@@ -1,4 +1,4 @@
-// What the server answers: every route, from the request to the answer. Knows no sockets.
+// Every route of the server, from request to answer. Knows no sockets.
 #pragma once
 
 #include <chrono>
@@ -37,10 +37,10 @@ class Api {
   // Does not wait for the model, and does not throw. The Api must outlive a late answer.
   HttpResponse answer(const HttpRequest& request);
 
-  // Requests for completions are refused from now on (503), the others go on.
+  // Refuses new requests for completions from now on (503); running ones continue.
   void drain() { inference_.stop_admitting(); }
 
-  // Where /metrics finds the number of connections.
+  // Sets where /metrics reads the number of connections.
   void count_connections_by(std::function<ConnectionCounts()> counts) { connection_counts_ = std::move(counts); }
 
  private:

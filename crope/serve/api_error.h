@@ -1,4 +1,4 @@
-// Why a request is not answered: a status of HTTP and OpenAI's error object.
+// A refused request: a status of HTTP and OpenAI's error object.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class ApiError : public Error {
 // {"error": {"message", "type", "param", "code"}}. The type follows from the status.
 Json error_json(const ApiError& error);
 
-// The answer to whatever a handler threw: UsageError and Error of a request are its own fault (400), the rest is ours
+// The answer to an exception of a handler: UsageError and Error blame the request (400), all others the server
 // (500, without details).
 ApiError describe_exception(std::exception_ptr exception);
 

@@ -1,4 +1,4 @@
-// What one head of one layer does with a text: the weights after the causal softmax, and, where queries and keys are
+// One head of one layer on a text: the weights after the causal softmax, and, where queries and keys are
 // complex-linear, the phase of every pair of a query and a key. Answers POST /api/attention.
 //
 // The score of query m and key n is the real part of z = scale * q~_m^dagger k~_n, heads after QK-norm and rotation
@@ -18,17 +18,17 @@
 
 namespace crope::serve {
 
-// Tokens of a view: a picture of more has no cells that one could point at.
+// Largest number of tokens in a view: cells of larger pictures are too small to point at.
 inline constexpr std::int64_t kMaxAttentionTokens = 256;
 
 struct AttentionRequest {
   std::vector<std::int32_t> ids;  // 1 to kMaxAttentionTokens of them, and no more than the window
-  std::int64_t text_tokens = 0;   // before the rest was left out
+  std::int64_t text_tokens = 0;   // before the text was cut
   std::int64_t layer = 0;         // from 0
   std::int64_t head = 0;          // from 0
 };
 
-// Reads {"text": "..." or "ids": [...], "layer": 0, "head": 0}. Of a longer text the first tokens are taken: a causal
+// Reads {"text": "..." or "ids": [...], "layer": 0, "head": 0}. A longer text is cut to its first tokens: a causal
 // model sees them as it sees them in the whole. `tokenizer` may be null: then only ids are understood.
 // Throws UsageError naming the field on anything else.
 AttentionRequest attention_request(const Json& body, const model::ModelConfig& config,
@@ -41,7 +41,7 @@ struct AttentionView {
   // Undefined unless Q and K are complex-linear.
   torch::Tensor magnitude;  // |z|: scores = magnitude * cos(phase)
   torch::Tensor phase;      // arg z, in (-pi, pi]
-  // The same without positions: phase less content_phase is what the rotation adds.
+  // The same without positions: phase minus content_phase is what the rotation adds.
   torch::Tensor content_magnitude;
   torch::Tensor content_phase;
 };
@@ -49,9 +49,9 @@ struct AttentionView {
 // Through the operations of the model, in fp32. For the thread that owns the model.
 AttentionView attention_view(const model::Transformer& model, const AttentionRequest& request);
 
-// {"layer", "head", "complex", "text_tokens", "ids": [T], "tokens": [T], "weights", "scores"} and, of a complex head,
+// {"layer", "head", "complex", "text_tokens", "ids": [T], "tokens": [T], "weights", "scores"} and, for a complex head,
 // {"magnitude", "phase", "content_magnitude", "content_phase"}: lists of rows, row m with its m + 1 visible keys,
-// rounded to five digits after the point. "tokens" are names as in openai_response.h, left out without a tokenizer.
+// rounded to five digits after the point. "tokens" are names as in openai_response.h, omitted without a tokenizer.
 Json attention_json(const AttentionView& view, const AttentionRequest& request, const text::Tokenizer* tokenizer);
 
 }  // namespace crope::serve

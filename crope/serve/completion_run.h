@@ -24,7 +24,7 @@ class CompletionRun {
       InferenceThread& inference, const CompletionRequest& request, const text::Tokenizer* tokenizer,
       std::span<const std::int32_t> end_tokens, std::function<void()> wake = [] {});
 
-  // What has come since the last call: waits for something until `until`. Pieces of one choice come in their order,
+  // The pieces since the last call; waits for the first until `until`. Pieces of one choice come in their order,
   // the last has a finish reason. A piece may have no text: a token that waits for the rest of its character, or may
   // be the beginning of a stop string.
   std::vector<ChoicePiece> next(std::chrono::steady_clock::time_point until);

@@ -17,7 +17,7 @@ struct MessageLimits {
   std::size_t body_bytes = std::size_t{8} << 20;
 };
 
-// Why a request is refused before anybody works on it.
+// Why a request is refused before a worker gets it.
 struct Refusal {
   int status;
   std::string message;
@@ -31,7 +31,7 @@ struct AnswerForm {
   std::string listed_origin = {};  // of AccessRules::origins, where the request comes from one
 };
 
-// Reads one request, with a length or in chunks. Refuses what two programs could read in two ways.
+// Reads one request, with a length or in chunks. Refuses requests that two programs could read in two ways.
 class RequestReader {
  public:
   // Both must outlive it.
@@ -53,7 +53,7 @@ class RequestReader {
   // REQUIRES: complete.
   bool is_preflight() const;
 
-  // REQUIRES: complete, except for the form, which can be had at any time.
+  // REQUIRES: complete, except for the form, which is available at any time.
   HttpRequest release();
   AnswerForm form() const;
 

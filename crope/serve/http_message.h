@@ -17,7 +17,7 @@ struct HttpRequest {
   std::map<std::string, std::string> parameters;  // of the query, decoded
   std::string authorization;                      // the header, "" without one
   std::string body;
-  // Whoever works on a late answer calls it when there is more of the answer: from any thread, at any time.
+  // The producer of a late answer calls it when more of the answer is ready: from any thread, at any time.
   std::function<void()> wake = [] {};
 };
 
@@ -35,7 +35,8 @@ struct HttpResponse {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
-// Sets path and parameters from a request's target, "/path?name=value&...". Of a repeated name the first value counts.
+// Sets path and parameters from a request's target, "/path?name=value&...". If a name is repeated, the first value
+// counts.
 void set_target(HttpRequest& request, std::string_view target);
 
 }  // namespace crope::serve

@@ -33,22 +33,22 @@ struct HttpOptions {
   HttpLimits limits = {};
   // Checked where the address is a loopback address, or any name is listed; `host` is always accepted.
   AccessRules access = {};
-  // Called on the thread of the connections after each answer; must not wait. Empty: nobody is told.
+  // Called on the thread of the connections after each answer; must not wait. May be empty.
   std::function<void(const AnsweredRequest&)> on_answered = {};
 };
 
 // Listens from its construction on, in threads of its own.
 class HttpServer {
  public:
-  // The Api must outlive it. Throws Error if the address cannot be had.
+  // The Api must outlive it. Throws Error if it cannot listen on the address.
   HttpServer(Api& api, const HttpOptions& options);
 
-  // Ends at once: what is being answered is broken off.
+  // Ends at once and breaks off running answers.
   ~HttpServer();
 
   int port() const;
 
-  // Takes no more requests and waits for those that are being answered, at most this long. Whether all were.
+  // Refuses new requests and waits for running ones, at most this long. Returns whether all were finished.
   bool drain(std::chrono::milliseconds time);
 
  private:

@@ -25,7 +25,7 @@ class Session;
 
 // What all connections share. One thread runs `io`; all but the atomic members belong to it.
 struct SessionHost {
-  // Leads from any thread to that of the connections, as long as it is there.
+  // Posts from any thread to the thread of the connections, as long as that exists.
   struct Postbox {
     std::mutex mutex;
     boost::asio::io_context* io = nullptr;
@@ -58,7 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
     await_request();
   }
 
-  // Not one that is complete; the second: not even a part of one.
+  // Not a complete request; the second: not even a part of one.
   bool is_without_request() const { return phase_ == Phase::reading; }
   bool is_idle() const { return phase_ == Phase::reading && !reader_; }
   std::chrono::steady_clock::time_point deadline() const { return deadline_; }
@@ -129,7 +129,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<Clock::time_point> no_more_bytes_;  // since when
   bool is_probed_ = false;                          // asked whether it is there
 
-  // Of the request that is being answered.
+  // State of the request that is being answered.
   AnswerForm form_;
   std::shared_ptr<Late> late_;  // shared with the worker that is calling it
   bool is_stream_ = false;

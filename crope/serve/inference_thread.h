@@ -29,7 +29,7 @@ struct InferenceOptions {
   std::int64_t max_waiting = 512;   // sequences that wait for a place, over all requests
 };
 
-// Sequences that were submitted together, and what comes of them. Cancels what is left when it goes.
+// Sequences that were submitted together, and their events. The destructor cancels those still running.
 class Ticket {
  public:
   ~Ticket();
@@ -41,11 +41,11 @@ class Ticket {
     infer::TokenEvent token;
   };
 
-  // What has come since the last call, after waiting for something until `until`. Empty: nothing came in time, or all
+  // The events since the last call; waits for the first until `until`. Empty: nothing came in time, or all
   // sequences have ended. Throws what ended the work early.
   std::vector<Event> wait(std::chrono::steady_clock::time_point until);
 
-  // Nothing more is wanted of this sequence. What it has already produced may still be there.
+  // Cancels the sequence. Events that it has already produced may still follow.
   void cancel(std::size_t index);
 
  private:
@@ -56,10 +56,10 @@ class Ticket {
   std::shared_ptr<State> state_;
 };
 
-// Work for the inference thread that is no sequence. It is not begun any more once this has gone.
+// Work for the inference thread that is no sequence. Destroying this before it starts cancels it.
 class InferenceTask {
  public:
-  // Whether it is over. Throws what the work threw.
+  // Whether the work has finished. Rethrows its exception.
   bool done();
 
  private:
@@ -89,7 +89,7 @@ class InferenceThread {
 
   std::int64_t window() const { return engine_.config().max_seq_len; }
 
-  // From now on nothing new is taken. What is there goes on.
+  // Refuses new sequences from now on. Running ones continue.
   void stop_admitting();
 
   struct Statistics {

@@ -1,4 +1,4 @@
-// What the server counts, as Prometheus reads it.
+// The counters of the server, in Prometheus' format.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class Metrics {
  public:
   void count_request(const std::string& route, int status);
 
-  // Of a request for completions: until its first token, and until its last.
+  // Seconds from a request for completions to its first token, and to its last.
   void observe_first_token(double seconds);
   void observe_completion(double seconds);
 

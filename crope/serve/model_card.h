@@ -1,4 +1,4 @@
-// What is being served, in numbers. Answers GET /api/model.
+// The served model in numbers. Answers GET /api/model.
 #pragma once
 
 #include <string>

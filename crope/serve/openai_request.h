@@ -14,7 +14,7 @@
 
 namespace crope::serve {
 
-// What requests are checked against.
+// The limits that requests are checked against.
 struct RequestContext {
   std::int64_t vocab_size = 0;
   std::int64_t window = 0;                     // max_seq_len
@@ -59,7 +59,7 @@ inline constexpr NumberRange kTemperatures{0, 100};
 inline constexpr NumberRange kProbabilities{0, 1};  // top_p, min_p
 inline constexpr NumberRange kRepetitionPenalties{1e-3, 1e3};
 
-// The body of /v1/completions. Null is as good as absent; fields that we do not know are passed over, and those that
+// The body of /v1/completions. Null counts as absent; unknown fields are ignored, and those that
 // would change the answer but are not supported are refused. Special tokens in a prompt count as such.
 // Throws ApiError with status 400, naming the field.
 CompletionRequest completion_request(const Json& body, const RequestContext& context);

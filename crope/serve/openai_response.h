@@ -21,7 +21,7 @@ struct TokenRecord {
   std::vector<infer::TokenProbability> top = {};
 };
 
-// What has become known of one answer. A whole answer is one such piece.
+// A piece of one answer. A whole answer is one such piece.
 struct ChoicePiece {
   std::size_t index = 0;
   std::string text;
@@ -36,7 +36,7 @@ struct Usage {
   std::int64_t completion_tokens = 0;
 };
 
-// What all pieces of one answer have in common, and how they are written.
+// The common fields of all pieces of one answer, and how they are written.
 struct AnswerStyle {
   std::string id;
   std::string model;
@@ -47,11 +47,11 @@ struct AnswerStyle {
   const text::Tokenizer* tokenizer = nullptr;
 };
 
-// The text that stands for a token: its own where that is UTF-8, otherwise its bytes as "bytes:\xe2\x80", and
+// The name of a token: its text where that is UTF-8, otherwise its bytes as "bytes:\xe2\x80", and
 // "token_id:7" of one that the tokenizer does not have. No two tokens have the same.
 std::string token_name(std::optional<std::int32_t> id, const text::Tokenizer* tokenizer);
 
-// Characters in UTF-8 text; of half a character, the half that begins it counts.
+// Characters in UTF-8 text; an incomplete character counts once, where it begins.
 std::int64_t count_characters(std::string_view text);
 
 // Characters of a token's own text.
@@ -63,10 +63,10 @@ Json answer_json(const AnswerStyle& style, std::span<const ChoicePiece> choices,
 // A part of a streamed answer. `is_first`: of this choice; a chat says the role then.
 Json chunk_json(const AnswerStyle& style, const ChoicePiece& piece, bool is_first);
 
-// The last part of a stream that was asked to count.
+// The last part of a stream with include_usage.
 Json usage_chunk_json(const AnswerStyle& style, const Usage& usage);
 
-// "stop" or "length"; null of an answer that goes on.
+// "stop" or "length"; null while the answer continues.
 Json finish_json(infer::FinishReason reason);
 
 }  // namespace crope::serve

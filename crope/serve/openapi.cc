@@ -149,7 +149,7 @@ Json content_of(const char* type, Json schema) {
 Json operation(const char* summary, Json content, Json body = {}, bool may_fail = true) {
   Json responses = {{"200", {{"description", "The answer."}, {"content", std::move(content)}}}};
   if (may_fail) {
-    responses["4XX"] = {{"description", "What is wrong with the request."},
+    responses["4XX"] = {{"description", "The error: its message, type, parameter and code."},
                         {"content", content_of("application/json", reference("Error"))}};
   }
   Json json = {{"summary", summary}, {"responses", std::move(responses)}};
@@ -189,7 +189,7 @@ Json paths(const ServedFacts& facts) {
                                            {"required", false},
                                            {"schema", {{"type", "integer"}, {"format", "int64"}}}}};
   all["/api/attention"]["post"] =
-      operation("What one head does with a text.", json(kAny), attention_schema(facts.config));
+      operation("The attention weights of one head on a text.", json(kAny), attention_schema(facts.config));
   return all;
 }
 

@@ -1,4 +1,4 @@
-// The server's own description, in the form of OpenAPI 3.2: the first that has a word for streams of events.
+// The server's own description, in the form of OpenAPI 3.2, the first version with streams of events.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace crope::serve {
 
-// What the description depends on.
+// The settings that the description depends on.
 struct ServedFacts {
   const model::ModelConfig& config;
   std::int64_t tokenizer_size;  // tokens that can be turned into text
@@ -16,8 +16,8 @@ struct ServedFacts {
   bool needs_key = false;
 };
 
-// Limits of single fields are those that openai_request checks. That prompts times n and the length of a text in
-// tokens are limited too is not said.
+// Limits of single fields are those that openai_request checks. The limits of prompts times n and of the length of a
+// text in tokens are not described.
 Json openapi_description(const ServedFacts& facts);
 
 }  // namespace crope::serve

@@ -1,4 +1,4 @@
-// What a server tells about each request once it is over.
+// The log line of a finished request.
 #pragma once
 
 #include <cstddef>

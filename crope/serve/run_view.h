@@ -24,8 +24,8 @@ class RunView {
   // {"run": is_run(), "last_step": N, "steps": of the whole run or null, "train": [[step, loss]...],
   //  "val": [[step, loss]...], "latest": the newest line of an update, or null}
   // with the points of steps after `after`. Of more than kMaxPoints updates, each point is the mean of several, at the
-  // step of the last. A line that is half written is read when it is whole; damaged lines are passed over. A run that
-  // was set back, whose last_step is less than what the reader has, should be asked for again with after = 0.
+  // step of the last. A line that is half written is read when it is whole; damaged lines are skipped. A run that
+  // was set back, whose last_step is less than what the reader has, must be read again with after = 0.
   // Throws Error if the file cannot be read.
   Json after(std::int64_t step);
 

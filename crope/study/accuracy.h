@@ -15,8 +15,8 @@ namespace crope::study {
 
 using Scores = std::vector<const Score*>;  // of one variant, one per seed
 
-// Why these scores cannot be compared: a problem of one, or items that do not match in tasks or number. Empty if they
-// can. `scores` are those of all variants.
+// Why these scores cannot be compared: a problem of one, or items that differ in tasks or number. Empty if they
+// can. `scores` holds the scores of all variants.
 std::string comparison_problem(std::span<const Scores> scores);
 
 // a - b. Scores without items are compared with the standard errors of results.json, as if on different items.

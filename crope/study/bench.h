@@ -32,7 +32,7 @@ struct VariantBench {
   std::string variant;
   StepCost step;
   DecodeSpeed decode;                               // with the weights in fp32
-  std::map<std::string, DecodeSpeed> rounded = {};  // with those of "int8" and "int4"
+  std::map<std::string, DecodeSpeed> rounded = {};  // with the speeds of "int8" and "int4"
 };
 
 struct TokenizerSpeed {

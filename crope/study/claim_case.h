@@ -1,4 +1,4 @@
-// A claim on its way to a verdict: the runs that speak to it, and the evidence they give.
+// A claim on its way to a verdict: the runs that bear on it, and their evidence.
 #pragma once
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ inline Runs runs_by_variant(const Study& study) {
   return runs;
 }
 
-// A claim before anything is known about it.
+// A claim without evidence yet.
 inline Claim unmeasured(std::string text, std::string paper, std::string paper_verdict) {
   return {.text = std::move(text), .paper = std::move(paper), .ours = "-", .paper_verdict = std::move(paper_verdict)};
 }

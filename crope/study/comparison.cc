@@ -14,6 +14,7 @@
 #include "crope/model/variant.h"
 #include "crope/run/run_dir.h"
 #include "crope/study/decision.h"
+#include "crope/study/report_tables.h"
 #include "crope/study/run_folders.h"
 #include "crope/study/seed_pairs.h"
 
@@ -127,14 +128,9 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Whether the folder stands for STUDY/VARIANT. Throws UsageError where it stands for one run, or for no known variant.
+// Whether the folder stands for STUDY/VARIANT. Throws UsageError where it stands for no known variant.
 bool is_variant_of_study(const fs::path& folder) {
   const std::string name = folder.filename().string();
-  const auto run = parse_run_name(name);
-  if (run && run::holds_run(folder)) {
-    throw UsageError(fmt::format("{}: this is one run", folder.string()),
-                     fmt::format("give {}", (folder.parent_path() / run->variant).string()));
-  }
   if (is_there(folder)) return false;
   const std::vector<std::string> names = variant_names();
   if (std::ranges::find(names, name) != names.end()) return true;
@@ -142,27 +138,51 @@ bool is_variant_of_study(const fs::path& folder) {
   throw UsageError(fmt::format("{}: unknown variant '{}'", folder.string(), name), suggest(name, names));
 }
 
+// The runs that make a set each: the folder itself, or those below it if their names have no seed.
+std::vector<fs::path> single_runs(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return {};
+  const std::vector<fs::path> below = runs_below(folder);
+  if (below.empty()) return run::holds_run(folder) ? std::vector{folder} : below;
+  const auto has_seed = [](const fs::path& run) { return parse_run_name(run.filename().string()).has_value(); };
+  return std::ranges::any_of(below, has_seed) ? std::vector<fs::path>() : expand_runs({folder});
+}
+
+void check_label(const std::string& label, const fs::path& folder, std::size_t sets, const char* what) {
+  if (label.empty() || sets == 1) return;
+  throw UsageError(fmt::format("{}: the label '{}' would name {} {}", folder.string(), label, sets, what),
+                   "give one label to each set");
+}
+
+void add_warning(const std::string& warning, std::vector<std::string>& warnings) {
+  if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
+}
+
 }  // namespace
 
 std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::string>& warnings) {
   const auto [label, folder] = parse_argument(argument);
+  if (const std::vector<fs::path> runs = single_runs(folder); !runs.empty()) {
+    check_label(label, folder, runs.size(), "runs");
+    std::vector<RunSet> sets;
+    for (const fs::path& dir : runs) {
+      const StudyRun run = read_named_run(dir);
+      for (const std::string& warning : run.warnings) add_warning(warning, warnings);
+      sets.push_back({.label = label.empty() ? dir.string() : label, .runs = {run}});
+    }
+    return sets;
+  }
   const std::string name = folder.filename().string();
   const bool is_set = is_variant_of_study(folder);
   const Study study = read_study(is_set ? parent_of(folder) : folder);
   const std::vector<std::string> found = is_set ? warnings_about(study, name) : study.warnings;
-  for (const std::string& warning : found) {
-    if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
-  }
+  for (const std::string& warning : found) add_warning(warning, warnings);
   std::vector<RunSet> sets = run_sets(study);
   if (is_set) std::erase_if(sets, [&](const RunSet& set) { return set.label != name; });
   if (sets.empty()) {
     throw Error(fmt::format("{}: no finished runs {}_<seed> there", parent_of(folder).string(), is_set ? name : ""),
                 "give STUDY/VARIANT, or STUDY for all its variants");
   }
-  if (!label.empty() && sets.size() > 1) {
-    throw UsageError(fmt::format("{}: the label '{}' would name {} variants", folder.string(), label, sets.size()),
-                     "give LABEL=STUDY/VARIANT");
-  }
+  check_label(label, folder, sets.size(), "variants");
   if (!label.empty()) sets.front().label = label;
   return sets;
 }
@@ -204,6 +224,38 @@ std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets) {
     if (!text.rows.empty()) texts.push_back(std::move(text));
   }
   return texts;
+}
+
+std::string sets_without_losses(const std::vector<RunSet>& sets) {
+  std::vector<std::string> labels;
+  for (const RunSet& set : sets) {
+    if (losses_by_seed(set, "").empty()) labels.push_back(set.label);
+  }
+  return labels.empty() ? "" : fmt::format("no validation loss: {}", fmt::join(labels, ", "));
+}
+
+report::Table overview_of_sets(const std::vector<RunSet>& sets) {
+  std::vector<std::vector<report::RunData>> runs;
+  for (const RunSet& set : sets) {
+    runs.emplace_back();
+    for (const StudyRun& run : set.runs) runs.back().push_back(report::read_run(run.dir));
+  }
+  std::vector<SeedGroup> groups;
+  std::vector<report::ParameterBar> bars;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    groups.push_back({.label = sets[i].label, .variant = sets[i].runs.front().variant, .settings = "", .runs = {}});
+    for (const report::RunData& run : runs[i]) groups.back().runs.push_back(&run);
+    const auto& counts = sets[i].runs.front().parameters;
+    if (!counts) continue;
+    bars.push_back({.label = sets[i].label,
+                    .variant = groups.back().variant,
+                    .embedding = counts->embedding,
+                    .attention = counts->attention,
+                    .feed_forward = counts->feed_forward,
+                    .norm = counts->norm,
+                    .attention_saving = 0});
+  }
+  return variant_table(groups, bars);
 }
 
 std::string different_steps(const std::vector<RunSet>& sets) {

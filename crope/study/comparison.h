@@ -8,21 +8,22 @@
 
 #include "crope/base/json.h"
 #include "crope/base/statistics.h"
+#include "crope/report/html_page.h"
 #include "crope/study/study_data.h"
 
 namespace crope::study {
 
-// The runs of one variant of one study.
+// The runs of one variant of one study, or a single run.
 struct RunSet {
-  std::string label;           // "crope_all", or what the caller chose
+  std::string label;           // "crope_all", the path of a single run, or what the caller chose
   std::vector<StudyRun> runs;  // by seed
 };
 
-// "STUDY/VARIANT" is the set of the folders STUDY/VARIANT_<seed>; "STUDY" is one set for each variant in it. Either may
-// be preceded by "LABEL="; an argument that exists, or whose folder exists, is a path even with '=' in it. Adds the
-// warnings about these runs to `warnings`.
-// Throws Error if there is no such run, and UsageError for one run, an unknown variant, or a label that would name
-// several sets.
+// "STUDY/VARIANT" is the set of the folders STUDY/VARIANT_<seed>; "STUDY" is one set for each variant in it. A run
+// directory is a set of one run, and a folder of runs with other names is one set for each. Each may be preceded by
+// "LABEL="; an argument that exists, or whose folder exists, is a path even with '=' in it. Adds the warnings about
+// these runs to `warnings`.
+// Throws Error if there is no such run, and UsageError for an unknown variant or a label that would name several sets.
 std::vector<RunSet> read_run_sets(const std::string& argument, std::vector<std::string>& warnings);
 
 // One set for each variant of a study.
@@ -51,6 +52,12 @@ struct ComparedText {
 // text have no row there.
 // Throws Error if the sets were trained on different data, or validated on different texts of one name.
 std::vector<ComparedText> compare_sets(const std::vector<RunSet>& sets);
+
+// "no validation loss: rope, wide": sets without a finite one; empty if there are none.
+std::string sets_without_losses(const std::vector<RunSet>& sets);
+
+// One row for each set: parameters, steps, tokens, losses, benchmark scores, tokens per second.
+report::Table overview_of_sets(const std::vector<RunSet>& sets);
 
 // "the sets end at different steps: rope at 620, wide at 1,240"; empty if they end at the same step.
 std::string different_steps(const std::vector<RunSet>& sets);

@@ -50,7 +50,7 @@ struct Evidence {
   std::string problem = {};  // why there is no test: p is 1 then; empty if there is one
 };
 
-// Differences without spread show nothing: those of copied runs, and of losses that were rounded in a way that
+// Differences without spread show nothing: they come from copied runs, or from losses that were rounded in a way that
 // resolution_of does not recognise. Every test below gives p = 1 and this problem for them.
 inline constexpr const char* kNoSpread =
     "the differences of all seeds are equal: the runs are copies, or the losses are rounded";

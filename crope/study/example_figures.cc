@@ -308,7 +308,7 @@ report::Table trained_table(const std::vector<ToyRun>& runs, const ToyOptions& o
 
 report::Section head_section(const HeadStudy& study, const std::filesystem::path& dir) {
   const HeadOptions& base = study.options.head;
-  report::Section section{.id = "heads", .title = "What one head can do"};
+  report::Section section{.id = "heads", .title = "The illustrative heads"};
   section.blocks.emplace_back(
       Prose{fmt::format("Tokens that say where to look: “next” asks for the position after it, “nexnext” for the one "
                         "after that. RoPE and CRoPE do it with the weights of the appendix, the "
@@ -362,7 +362,7 @@ report::Section head_section(const HeadStudy& study, const std::filesystem::path
   section.blocks.emplace_back(Prose{fmt::format(
       "The appendix's query matrix, written as a dense one, has a conjugate-linear share of {:.2g}: it is "
       "complex-linear, and CRoPE has it with half the parameters. Its phases are used here "
-      "with the opposite sign. Eq. delta-rope leaves out the dagger of Eq. pe-crope: as printed, with e⁻ⁱᶿ, {} of {} "
+      "with the opposite sign. Eq. delta-rope omits the dagger of Eq. pe-crope: as printed, with e⁻ⁱᶿ, {} of {} "
       "rows are right and {} look as far back as they should look ahead, which is the "
       "head one wants under a causal mask.",
       study.query_conjugate_share, study.as_printed.rows_right, study.as_printed.rows, study.as_printed_mirrored)});
@@ -371,7 +371,7 @@ report::Section head_section(const HeadStudy& study, const std::filesystem::path
 
 report::Section trained_section(const std::vector<ToyRun>& runs, const ToyOptions& options,
                                 const std::filesystem::path& dir) {
-  report::Section section{.id = "trained", .title = "The same task, learned"};
+  report::Section section{.id = "trained", .title = "The illustrative task, learned"};
   const double chance = 1.0 / static_cast<double>(options.num_contents);
   const std::vector<std::int64_t> widths = widths_of(runs);
   section.blocks.emplace_back(Prose{

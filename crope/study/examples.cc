@@ -82,7 +82,7 @@ void write_examples(const Examples& examples, const std::filesystem::path& dir) 
   make_folder(dir);
   write_json(dir / "examples.json", examples_to_json(examples));
   write_file(dir / "index.html",
-             report::html_page({.title = "What one head can do",
+             report::html_page({.title = "The illustrative heads",
                                 .lead = "The paper's illustrative heads with their analytic weights, run through the "
                                         "projections, rotations and softmax "
                                         "of the model; and one layer that learns the same task.",

@@ -23,7 +23,7 @@ struct ExampleOptions {
 struct Examples {
   analysis::HeadStudy heads;
   analysis::ToyOptions toy_options;
-  std::vector<analysis::ToyRun> trained;  // empty where not asked for
+  std::vector<analysis::ToyRun> trained;  // empty if skipped
 };
 
 Examples make_examples(const ExampleOptions& options, Log& log);
@@ -33,7 +33,7 @@ Json examples_to_json(const Examples& examples);
 // Draws the figures into the folder `dir` and returns the sections of a page that show them.
 std::vector<report::Section> example_sections(const Examples& examples, const std::filesystem::path& dir);
 
-// examples.json, index.html and the figures, into `dir`, which is made if it is not there.
+// examples.json, index.html and the figures, into `dir`, which is created if missing.
 void write_examples(const Examples& examples, const std::filesystem::path& dir);
 
 }  // namespace crope::study

@@ -35,13 +35,13 @@ struct Outcome {
 };
 
 // Trains job.run to its end and evaluates its last checkpoint into it. Nothing when a signal has stopped it: the next
-// call goes on. Throws what train() and evaluate() throw.
+// call resumes it. Throws what train() and evaluate() throw.
 std::optional<Outcome> run_experiment(const Experiment& experiment, Log& log);
 
-// Whether the run directory has come to the last step of its run.json.
+// Whether the run directory has reached the last step of its run.json.
 bool is_finished_run(const std::filesystem::path& run);
 
-// What a finished run directory says.
+// The outcome that a finished run directory records.
 Outcome read_outcome(const std::filesystem::path& run, const std::vector<std::string>& tasks);
 
 }  // namespace crope::study

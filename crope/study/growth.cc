@@ -50,7 +50,7 @@ std::vector<std::int64_t> thread_counts() {
 
 std::vector<AxisPlan> all_axes() {
   return {
-      {"seq_len", "sequence length", "4 layers, 256 wide, 4,096 tokens a step", doubling(128, 4096),
+      {"seq_len", "sequence length", "4 layers, 256 wide, 4,096 tokens per step", doubling(128, 4096),
        [](std::int64_t T) { return shape_of(4, 256, 4096 / T, T); }},
       {"width", "width", "2 layers, 4 rows of 256 tokens", doubling(256, 2048),
        [](std::int64_t width) { return shape_of(2, width, 4, 256); }},

@@ -29,7 +29,7 @@ struct GrowthOptions {
   std::vector<std::string> axes = {"seq_len", "width", "layers", "batch", "threads"};
   std::vector<std::string> variants = {"rope", "crope_all"};
   int repetitions = 3;
-  // No model of more floating-point operations a step than this; the points beyond are left out.
+  // No model with more floating-point operations per step than this; points beyond are omitted.
   double most_flops = 1e13;
 };
 

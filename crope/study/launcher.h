@@ -1,5 +1,5 @@
-// This program started as a child process, alone or by another command as several ranks: "torchrun --nproc-per-node 8
-// --no-python" and what follows.
+// Starts this program as a child process, alone or through a command that starts several ranks, such as
+// "torchrun --nproc-per-node 8 --no-python".
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ struct Launcher {
 
 // Runs `command program arguments...` and waits. Safe for concurrent use. A signal that comes meanwhile
 // (InterruptScope) is passed on once, so that it can leave its files in order.
-// Throws Error with its status if it fails without having been told to stop.
+// Throws Error with its status if it fails without a signal to stop.
 void run_launched(const Launcher& launcher, const std::vector<std::string>& arguments);
 
 // `word` as one word of a shell's.

@@ -1,4 +1,4 @@
-// What this machine can do at best: the yardsticks of every other figure.
+// The best speeds of this machine: the yardsticks of every other figure.
 #pragma once
 
 namespace crope::study {

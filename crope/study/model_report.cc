@@ -1,7 +1,9 @@
 #include "crope/study/model_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "crope/analysis/plane_geometry.h"
@@ -139,10 +141,44 @@ std::vector<DrawnFigure> checkpoint_charts(const ModelAnalysis& analysis, const 
   return {report::draw(report::line_chart(shares), dir), report::draw(report::line_chart(norms), dir)};
 }
 
+constexpr double kManyDeviations = 3;  // beyond this a share is not that of a random matrix
+
+std::string conclusion_on_tied(const std::vector<ProjectionSummary>& rows) {
+  std::vector<char> names;
+  double largest = 0;
+  for (const ProjectionSummary& row : rows) {
+    names.push_back(row.projection);
+    largest = std::max(largest, row.effective.conjugate_linear_share());
+  }
+  return fmt::format(
+      "Tied ({}): complex-linear by construction. The gains of the norms around them add at most {:.2f}% "
+      "of conjugate-linear energy.\n",
+      fmt::join(names, ", "), 100 * largest);
+}
+
+std::string conclusion_on_dense(const std::vector<ProjectionSummary>& rows) {
+  std::vector<char> names;
+  double lowest = 1, highest = 0, distance = 0;
+  for (const ProjectionSummary& row : rows) {
+    const double share = row.energies.conjugate_linear_share();
+    names.push_back(row.projection);
+    lowest = std::min(lowest, share);
+    highest = std::max(highest, share);
+    distance = std::max(distance, std::abs(share - row.random.mean) / row.random.deviation);
+  }
+  const bool is_random = distance <= kManyDeviations;
+  return fmt::format(
+      "Dense ({}): {:.1f}% to {:.1f}% of the energy is conjugate-linear, which a tied projection cannot hold. {}\n",
+      fmt::join(names, ", "), 100 * lowest, 100 * highest,
+      is_random ? "A random matrix has the same share: the model does not use these pairs of coordinates as complex "
+                  "numbers."
+                : fmt::format("That is up to {:.0f} standard deviations from the 50% of a random matrix.", distance));
+}
+
 constexpr const char* kHowToRead =
     "Each 2×2 block of a projection is a sum of σ0, σ1, σ2 and σ3, and the four energies add up to the squared norm of "
-    "the matrix. Blue is complex-linear (σ0, σ2), orange conjugate-linear (σ1, σ3: reflections, what CRoPE "
-    "leaves out). A random matrix has half of each, the dotted line. In a dense model nothing ties the coordinates of "
+    "the matrix. Blue is complex-linear (σ0, σ2), orange conjugate-linear (σ1, σ3: reflections, which CRoPE omits). A "
+    "random matrix has half of each, the dotted line. In a dense model nothing ties the coordinates of "
     "the residual stream into pairs, so half is also what one expects of a trained one whose use of reflections is "
     "not special to these pairs; `crope analyze --structure` looks for the pairs that it uses.\n\n"
     "Figures and energies are those of the matrices as stored. The column “with gains” is the conjugate-linear share "
@@ -178,6 +214,12 @@ std::vector<ProjectionSummary> summarize(const AnalyzedModel& model) {
     rows.push_back(row);
   }
   return rows;
+}
+
+std::string conclusion(const AnalyzedModel& model) {
+  std::vector<ProjectionSummary> tied, dense;
+  for (const ProjectionSummary& row : summarize(model)) (row.tied ? tied : dense).push_back(row);
+  return (tied.empty() ? "" : conclusion_on_tied(tied)) + (dense.empty() ? "" : conclusion_on_dense(dense));
 }
 
 Json analysis_to_json(const ModelAnalysis& analysis) {
@@ -310,7 +352,7 @@ void write_analysis(const ModelAnalysis& analysis, const std::filesystem::path& 
   write_file(
       dir / "index.html",
       report::html_page({.title = "Function space",
-                         .lead = fmt::format("What the attention projections of a model use: `{}`, variant `{}`.",
+                         .lead = fmt::format("Function space of the attention projections of `{}`, variant `{}`.",
                                              analysis.last().dir.string(), model::traits(analysis.config.variant).name),
                          .sections = {function_space_section(analysis, dir), plane_section(dir)},
                          .footer = "All numbers are in `analysis.json`. Made by `crope analyze`."}));

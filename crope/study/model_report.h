@@ -24,6 +24,10 @@ struct ProjectionSummary {
 };
 std::vector<ProjectionSummary> summarize(const analysis::AnalyzedModel& model);
 
+// What the shares mean, in a few sentences: which projections are tied, and whether the dense ones differ from random
+// matrices.
+std::string conclusion(const analysis::AnalyzedModel& model);
+
 // What the four parts do to the plane (Figure fspace).
 report::Section plane_section(const std::filesystem::path& dir);
 
@@ -37,7 +41,7 @@ struct NamedAnalysis {
 };
 report::Section function_space_section(const std::vector<NamedAnalysis>& analyses, const std::filesystem::path& dir);
 
-// analysis.json, index.html and the figures, into `dir`, which is made if it is not there.
+// analysis.json, index.html and the figures, into `dir`, which is created if missing.
 void write_analysis(const analysis::ModelAnalysis& analysis, const std::filesystem::path& dir);
 
 }  // namespace crope::study

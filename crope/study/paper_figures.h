@@ -1,4 +1,4 @@
-// The paper's own figures, in one place, and what its claims are worth by our rules. The paper has one seed per variant
+// The paper's own figures, and the verdict of our rules on its claims. The paper has one seed per variant
 // and prints no losses, so that only its scores can be weighed, by the standard errors of their items.
 #pragma once
 

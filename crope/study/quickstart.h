@@ -1,4 +1,5 @@
-// The whole life of a model in minutes: a small world, a tokenizer, three variants trained and scored, and a report.
+// The quickstart, a whole study in minutes: a small world, a tokenizer, three variants trained and scored, and a
+// report.
 #pragma once
 
 #include <filesystem>
@@ -35,8 +36,8 @@ struct QuickstartResult {
   std::filesystem::path page;  // the report
 };
 
-// Leaves out/<variant>/ run directories with results.json, and out/report/index.html. Started again it goes on where it
-// was. Nothing when a signal has stopped it.
+// Leaves out/<variant>/ run directories with results.json, and out/report/index.html. Started again it continues where
+// it was. Nothing when a signal has stopped it.
 std::optional<QuickstartResult> quickstart(const QuickstartOptions& options, Log& log);
 
 }  // namespace crope::study

@@ -1,4 +1,4 @@
-// A finished run made once more from its run.json, to see whether it comes out the same.
+// Repeats a finished run from its run.json and compares the two.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ report::Table run_table(const std::vector<report::RunData>& runs);
 
 report::Table parameter_table(const std::vector<report::ParameterBar>& bars);
 
-// What runs lack, a paragraph for each thing with all the runs that lack it; empty where nothing is missing.
+// Missing parts of runs, a paragraph for each part with all runs concerned; empty if nothing is missing.
 std::string missing_parts(const std::vector<report::RunData>& runs);
 
 // Commands and run.json, once for each group.

@@ -12,7 +12,7 @@ struct RunIdentity {
   // "model.d_model", "train.lr", "data.fingerprint", "init_from" to their values. Defaults are written out, so that
   // an omitted default equals a written one. Without the variant and the seed, which a study varies, and without
   // settings that do not change what a run computes (train::FieldKind::runtime, but for the number of steps).
-  // A fingerprint that the record lacks is null.
+  // A fingerprint that is missing from the record is null.
   std::map<std::string, Json> fields;
 
   // Settings that this program does not know, such as "train.out". They are never a reason to refuse a comparison.

@@ -88,11 +88,10 @@ Section overview_section(const std::vector<RunData>& runs, const std::vector<See
   Section section{.id = "overview", .title = "Overview"};
   auto differences = draw_all(difference_figures(groups, bars), dir);
   if (!differences.empty()) {
-    section.blocks.emplace_back(
-        report::FigureRow{std::move(differences),
-                          "Final validation loss of each variant less that of rope with the same seed. Left of the "
-                          "dotted line is better than rope.",
-                          kWideFigure});
+    section.blocks.emplace_back(report::FigureRow{std::move(differences),
+                                                  "Final validation loss of each variant minus rope's with the same "
+                                                  "seed. Left of the dotted line is better than rope.",
+                                                  kWideFigure});
   }
   section.blocks.emplace_back(variant_table(groups, bars));
   if (most_seeds(groups) > 1) section.blocks.emplace_back(run_table(runs));
@@ -102,7 +101,7 @@ Section overview_section(const std::vector<RunData>& runs, const std::vector<See
 }
 
 Section parameter_section(const std::vector<report::ParameterBar>& bars, const fs::path& dir) {
-  Section section{.id = "parameters", .title = "Which parameters go"};
+  Section section{.id = "parameters", .title = "Which parameters are saved"};
   section.blocks.emplace_back(
       report::FigureRow{draw_all(report::parameter_schematic(), dir),
                         "One projection at D = 4 (Figure nparams). CRoPE makes every 2×2 block a complex number: the "

@@ -16,7 +16,7 @@ struct SeedGroup {
 };
 
 // Groups in the order of their first run. A run without a known seed, or with one that its group has already, is a
-// group of its own. A run that stopped before the others of its group is left out and gets a note.
+// group of its own. A run that stopped before the others of its group is omitted and gets a note.
 // The groups point into `runs`, which must outlive them.
 std::vector<SeedGroup> group_by_seed(std::vector<report::RunData>& runs);
 

@@ -20,10 +20,10 @@ using ValueOf = std::function<std::optional<double>(const report::RunData&)>;
 // Over those seeds that have the value; nothing where none has.
 std::optional<report::VariantValue> over_seeds(const SeedGroup& group, const ValueOf& value);
 
-// A benchmark's score. The interval is that of the seeds, or for a single run 1.96 standard errors over the items.
+// A benchmark's score with its interval: over the seeds, or for a single run 1.96 standard errors over the items.
 std::optional<report::VariantValue> score_over_seeds(const SeedGroup& group, const report::Benchmark& benchmark);
 
-// Final validation loss less that of rope with the same seed and settings: every group but rope that shares a seed
+// Final validation loss minus rope's with the same seed and settings: every group but rope that shares a seed
 // with it.
 std::vector<report::VariantValue> loss_differences(const std::vector<SeedGroup>& groups);
 

@@ -22,7 +22,7 @@ void check_world(const fs::path& folder, const SmallWorldOptions& options) {
                        count("gsm8k_test_items") == options.benchmarks.gsm8k_items;
   if (is_same) return;
   throw Error(fmt::format("{}: a world of other options, or of another version of this program", folder.string()),
-              "give another --out, or remove the folder");
+              "give another folder, or remove this one");
 }
 
 }  // namespace

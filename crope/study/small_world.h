@@ -22,7 +22,7 @@ struct SmallWorld {
   std::filesystem::path data;  // shards
 };
 
-// Makes world/, tokenizer/ and data/ in `folder`, but for those that are there. A folder that was made with other
+// Makes world/, tokenizer/ and data/ in `folder`, except those that exist. A folder that was made with other
 // options is an Error.
 SmallWorld make_small_world(const std::filesystem::path& folder, const SmallWorldOptions& options, Log& log);
 

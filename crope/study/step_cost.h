@@ -1,4 +1,4 @@
-// What a training step of a model costs, measured: time by part and memory.
+// Measures the cost of a training step: time by part, and memory.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ std::vector<report::DrawnFigure> structure_maps(const PlacedStructures& model, c
 // The held-out share of Q, K and V by checkpoint. Empty for a single model.
 std::vector<report::DrawnFigure> structure_curves(const StructureReport& report, const std::filesystem::path& dir);
 
-// structure.json, index.html and the figures, into `dir`, which is made if it does not exist.
+// structure.json, index.html and the figures, into `dir`, which is created if missing.
 void write_structure(const StructureReport& report, const std::filesystem::path& dir);
 
 }  // namespace crope::study

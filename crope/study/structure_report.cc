@@ -180,10 +180,9 @@ report::Table text_table(const StructureOnText& text) {
 report::Table removal_table(const StructureOnText& text) {
   report::Table table{
       .columns = {"removed from", "frequencies", "% of energy", "loss", "% with a random J", "loss with a random J"},
-      .caption =
-          fmt::format("Loss in nats per token without the conjugate-linear part, less the loss of the model as it "
-                      "is ({:.4f}), with standard errors over {} tokens.",
-                      text.loss, text.tokens)};
+      .caption = fmt::format("Loss in nats per token without the conjugate-linear part, minus the loss of the "
+                             "unchanged model ({:.4f}), with standard errors over {} tokens.",
+                             text.loss, text.tokens)};
   for (const Removal& removal : text.removals) {
     const auto quarter = static_cast<std::size_t>(removal.quarter);
     table.rows.push_back({upper(std::string(1, removal.projection)),

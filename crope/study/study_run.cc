@@ -175,12 +175,22 @@ void take_scores(const fs::path& path, StudyRun& run) {
 }  // namespace
 
 StudyRun read_study_run(const fs::path& dir, const std::string& variant, std::int64_t seed) {
-  StudyRun run{.name = dir.filename().string(), .variant = variant, .seed = seed};
+  StudyRun run{.name = dir.filename().string(), .dir = dir, .variant = variant, .seed = seed};
   take_record(dir, run);
   take_metrics(dir / run::kMetricsFile, run);
   take_items(dir / run::kItemsFile, run);
   take_scores(dir / run::kResultsFile, run);
   return run;
+}
+
+StudyRun read_named_run(const fs::path& dir) {
+  const Json record = run::read_record(dir);
+  const Json* model = find(record, "model");
+  const Json* variant = model == nullptr ? nullptr : find(*model, "variant");
+  const Json* train = find(record, "train");
+  const auto seed = train == nullptr ? std::nullopt : integer_at(*train, "seed");
+  return read_study_run(dir, variant != nullptr && variant->is_string() ? variant->get<std::string>() : "",
+                        seed.value_or(0));
 }
 
 }  // namespace crope::study

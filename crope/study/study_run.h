@@ -35,7 +35,8 @@ struct Score {
 };
 
 struct StudyRun {
-  std::string name;  // folder, "crope_all_3"
+  std::string name;           // folder, "crope_all_3"
+  std::filesystem::path dir;  // empty for runs that were not read from a folder
   std::string variant;
   std::int64_t seed = 0;
   Json record = nullptr;                             // run.json, null without one
@@ -60,5 +61,8 @@ struct StudyRun {
 // skipped with a warning.
 // Throws Error if run.json or results.json cannot be parsed, or names another variant or seed than the folder.
 StudyRun read_study_run(const std::filesystem::path& dir, const std::string& variant, std::int64_t seed);
+
+// The same for a folder of any name: variant and seed are those in run.json, "" and 0 where it has none.
+StudyRun read_named_run(const std::filesystem::path& dir);
 
 }  // namespace crope::study

@@ -67,7 +67,7 @@ Vocabulary unspell_pieces(const SpelledVocabulary& spelled, bool add_space_prefi
   const std::string& origin = spelled.origin;
   std::unordered_map<std::string_view, std::int64_t> ids;
   for (const auto& [name, id] : spelled.tokens) {
-    if (!ids.emplace(name, id).second) throw Error(fmt::format("{}: the token '{}' stands there twice", origin, name));
+    if (!ids.emplace(name, id).second) throw Error(fmt::format("{}: the token '{}' appears twice", origin, name));
   }
   for (const auto& [content, id] : spelled.special_tokens) {
     const auto [place, is_new] = ids.emplace(content, id);

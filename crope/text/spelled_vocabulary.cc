@@ -72,7 +72,7 @@ Vocabulary unspell(const SpelledVocabulary& spelled) {
   const std::string& origin = spelled.origin;
   std::unordered_map<std::string_view, std::int64_t> ids;
   for (const auto& [name, id] : spelled.tokens) {
-    if (!ids.emplace(name, id).second) throw Error(fmt::format("{}: the token '{}' stands there twice", origin, name));
+    if (!ids.emplace(name, id).second) throw Error(fmt::format("{}: the token '{}' appears twice", origin, name));
   }
   std::unordered_map<std::string_view, std::int64_t> special_ids;
   std::size_t count = spelled.tokens.size();

@@ -106,8 +106,7 @@ void check_merges(const Vocabulary& vocabulary, std::string_view origin) {
                               spell_bytes(vocabulary.tokens[result])));
     }
     if (!seen.emplace(left, right).second) {
-      throw Error(
-          fmt::format("{}: merge {} ('{} {}') stands there twice", origin, rank, spell_bytes(a), spell_bytes(b)));
+      throw Error(fmt::format("{}: merge {} ('{} {}') appears twice", origin, rank, spell_bytes(a), spell_bytes(b)));
     }
   }
 }
@@ -119,7 +118,7 @@ void check_special_tokens(const Vocabulary& vocabulary, std::string_view origin)
     if (content.empty()) throw Error(fmt::format("{}: special token {} is empty", origin, id));
     if (!is_utf8(content)) throw Error(fmt::format("{}: special token {} is not valid UTF-8", origin, id));
     if (!contents.insert(content).second || !ids.insert(id).second) {
-      throw Error(fmt::format("{}: special token '{}' ({}) stands there twice", origin, content, id));
+      throw Error(fmt::format("{}: special token '{}' ({}) appears twice", origin, content, id));
     }
     if (id < 0 || static_cast<std::size_t>(id) >= vocabulary.tokens.size() || vocabulary.tokens[id] != content) {
       throw Error(fmt::format("{}: special token '{}' has the id {}, which is not its place in the vocabulary of {}",

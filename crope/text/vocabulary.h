@@ -21,7 +21,7 @@ struct Merge {
 };
 
 struct SpecialToken {
-  std::string content;  // the text that stands for it, which is also what it decodes to
+  std::string content;  // its text in documents, which is also what it decodes to
   std::int32_t id;
 };
 
@@ -46,7 +46,7 @@ struct Vocabulary {
   // The bytes of each token, by id, without holes. SentencePiece's mark U+2581 stands here as the space that it means.
   std::vector<std::string> tokens;
   std::vector<Merge> merges;                 // byte-level BPE
-  std::vector<SpecialToken> special_tokens;  // each also stands in `tokens`
+  std::vector<SpecialToken> special_tokens;  // each is also in `tokens`
   WordSplit split = WordSplit::gpt2;
   bool whole_words_first = false;             // a word that is a token is not merged (ignore_merges of tokenizer.json)
   bool compose = false;                       // texts are brought into Unicode's form NFC first; byte-level BPE only

@@ -41,7 +41,7 @@ class WordCounts {
   WordIndex places_;  // in words_
 };
 
-// Counts the words of all documents on `threads` threads. Special tokens in them are left out, and end a word.
+// Counts the words of all documents on `threads` threads. Special tokens in them are skipped, and end a word.
 // The counts do not depend on the number of threads; the order of the words does.
 // Throws UsageError if a special token is empty, and whatever next_document throws.
 WordCounts count_words(const DocumentSource& next_document, std::span<const std::string> special_tokens, int threads);

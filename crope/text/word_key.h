@@ -22,7 +22,7 @@ struct WordKey {
   bool is_long() const { return word.size() > kInlineBytes; }
 
   // Folded product: every bit of both reaches the low bits of the result. The seeds differ in every process, so that
-  // nobody can choose words that meet in one place of a table.
+  // no one can choose words that collide in a table.
   static std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a ^ kSeeds[0]) * (b ^ kSeeds[1]);
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);

@@ -15,20 +15,20 @@ void check_teacher(const fs::path& teacher, const Student& student) {
   const fs::path dir = model::resolve_model_dir(teacher);
   const model::ModelConfig config = model::load_config(dir);
   if (config.vocab_size != student.model.vocab_size) {
-    throw Error(fmt::format("--teacher {}: vocab_size is {}, expected the student's {}", teacher.string(),
+    throw Error(fmt::format("teacher {}: vocab_size is {}, expected the student's {}", teacher.string(),
                             config.vocab_size, student.model.vocab_size),
                 "a teacher shares the student's tokenizer and vocabulary");
   }
   if (config.max_seq_len < student.seq_len) {
-    throw Error(fmt::format("--teacher {}: takes at most {} tokens (max_seq_len), but seq_len is {}", teacher.string(),
+    throw Error(fmt::format("teacher {}: takes at most {} tokens (max_seq_len), but seq_len is {}", teacher.string(),
                             config.max_seq_len, student.seq_len),
-                fmt::format("give --seq-len {} or less", config.max_seq_len));
+                fmt::format("use a seq_len of {} or less", config.max_seq_len));
   }
   if (student.init_from.empty() || !fs::exists(student.init_from)) return;
   const fs::path start = model::resolve_model_dir(student.init_from);
   if (!fs::exists(dir / text::kTokenizerFile) || !fs::exists(start / text::kTokenizerFile)) return;
   if (text::Tokenizer::load(dir).fingerprint() == text::Tokenizer::load(start).fingerprint()) return;
-  throw Error(fmt::format("--teacher {}: its tokenizer differs from that of {}", teacher.string(), start.string()),
+  throw Error(fmt::format("teacher {}: its tokenizer differs from that of {}", teacher.string(), start.string()),
               "teacher and student share one tokenizer");
 }
 

@@ -126,9 +126,9 @@ void visit_train_fields(Config& c, const Visit& visit) {
         "Number of newest checkpoints to keep beside the best one (0: all)");
   visit("validate_every", c.validate_every, runtime, "Steps between validations (0: never validate)");
   visit("validate_final_steps", c.validate_final_steps, runtime,
-        "Length of the final phase, in steps, that has its own --validate-final-every");
+        "Number of last steps that are validated at an interval of their own");
   visit("validate_final_every", c.validate_final_every, runtime,
-        "Steps between validations in the final phase (0: as before it)");
+        "Steps between validations within those last steps (0: no change)");
   visit("validation_rows", c.validation_rows, identity,
         "Number of validation rows, the same at every step (0: the whole validation part)");
   visit("sample_tokens", c.sample_tokens, runtime, "Tokens of the sample printed at each validation (0: none)");
@@ -153,7 +153,7 @@ model::InitOptions init_options(const TrainConfig& config);
 // A flat object with the fields of a model (config.h) and of a run, all or some: what recipes and flags give.
 using Settings = Json;
 
-// Puts the given settings in place of the values in `model` and `config`. `origin` stands in messages.
+// Puts the given settings in place of the values in `model` and `config`. `origin` names the source in messages.
 // Throws UsageError with the nearest name for a key that there is not, Error for a value of another type.
 void apply_settings(const Settings& given, model::ModelConfig& model, TrainConfig& config, std::string_view origin);
 

@@ -124,7 +124,7 @@ void check_conjugates(const TrainJob& job) {
   if (job.config.conjugate_steps == 0 || job.model.conjugate_scale) return;
   throw UsageError(fmt::format("conjugate_steps is {}, but the model to start from has no conjugate-linear parts",
                                job.config.conjugate_steps),
-                   "make one with 'crope upcycle DIR OUT --method annealed' and give it with --init-from OUT");
+                   "make one with 'crope upcycle' (method annealed) and start from that");
 }
 
 void check_teacher_settings(const Settings& given, const TrainJob& job) {
@@ -134,7 +134,7 @@ void check_teacher_settings(const Settings& given, const TrainJob& job) {
   const Settings defaults = settings_of({}, {});
   for (const char* setting : {"teacher_weight", "temperature", "teacher_top_k"}) {
     if (!given.contains(setting) || given[setting] == defaults[setting]) continue;
-    throw UsageError(fmt::format("{} is given without a teacher", setting), "give --teacher DIR");
+    throw UsageError(fmt::format("{} is given without a teacher", setting), "give a teacher, or omit this setting");
   }
 }
 
@@ -147,7 +147,7 @@ void resolve_new(const JobRequest& request, TrainJob& job) {
     const model::ModelConfig start = model::load_config(dir);
     if (!given.contains("seq_len")) job.config.seq_len = inherited_seq_len(request.init_from, start);
     throw_if_conflicts(conflicts(settings_of(start, job.config), model_settings(request.given)), dir.string(),
-                       "omit the flags of the model's shape: --init-from gives it");
+                       "omit the settings of the model's shape: the model to start from has one");
     job.model = start;
     check_conjugates(job);
     return;
@@ -178,7 +178,7 @@ void resolve_existing(const JobRequest& request, const RunRecord& record, TrainJ
     }
   }
   throw_if_conflicts(conflicts(record.settings, expected), request.run.string(),
-                     "use the run's own settings, or another --out");
+                     "use the run's own settings, or another run directory");
   job.model = model::config_from_json(record.model, (request.run / run::kRecordFile).string());
   job.config = TrainConfig{};
   apply_settings(record.settings, job.model, job.config, (request.run / run::kRecordFile).string());
@@ -197,7 +197,7 @@ void check_lengths(const TrainJob& job) {
   if (job.config.seq_len <= job.model.max_seq_len) return;
   throw UsageError(fmt::format("seq_len is {}, but the model takes at most {} tokens (max_seq_len)", job.config.seq_len,
                                job.model.max_seq_len),
-                   "give a smaller --seq-len or a larger --max-seq-len");
+                   "use a smaller seq_len or a larger max_seq_len");
 }
 
 void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
@@ -205,14 +205,14 @@ void check_tokenizers(const TrainJob& job, const data::DataDir& data) {
   if (data.info->vocab_size > job.model.vocab_size) {
     throw Error(fmt::format("{}: its tokenizer has {} tokens, but the model's vocab_size is {}", job.data.string(),
                             data.info->vocab_size, job.model.vocab_size),
-                fmt::format("give --vocab-size {} or more, or omit the flag", data.info->vocab_size));
+                fmt::format("set vocab_size to {} or more, or omit it", data.info->vocab_size));
   }
   const auto check = [&](const fs::path& dir, const char* what) {
     if (!fs::exists(dir / text::kTokenizerFile)) return;
     if (text::Tokenizer::load(dir).fingerprint() == data.info->tokenizer_fingerprint) return;
     throw Error(fmt::format("{}: the shards were made with another tokenizer than {} ({})", job.data.string(), what,
                             (dir / text::kTokenizerFile).string()),
-                "prepare the data again with that tokenizer: crope data prepare SOURCE... --tokenizer FILE");
+                "prepare the data again with that tokenizer ('crope data prepare')");
   };
   check(job.data, "the one beside them");
   if (!job.teacher.empty()) check(model::resolve_model_dir(job.teacher), "that of the teacher");
@@ -233,13 +233,13 @@ void check_other_texts(const TrainJob& job, const data::DataDir& data) {
   std::set<std::string> names;
   for (const OtherText& text : job.validate_also) {
     if (!names.insert(text.name).second) {
-      throw UsageError(fmt::format("--validate-also: the name '{}' is given twice", text.name));
+      throw UsageError(fmt::format("validate_also: the name '{}' is given twice", text.name));
     }
     const data::DataDir other = data::open_data_dir(text.data);
     if (!other.info || !data.info || other.info->tokenizer_fingerprint == data.info->tokenizer_fingerprint) continue;
-    throw Error(fmt::format("--validate-also {}: {} was prepared with another tokenizer than {}", text.name,
+    throw Error(fmt::format("validate_also {}: {} was prepared with another tokenizer than {}", text.name,
                             text.data.string(), job.data.string()),
-                "prepare it again: crope data prepare SOURCE... --tokenizer " + job.data.string());
+                fmt::format("prepare it again with the tokenizer of {} ('crope data prepare')", job.data.string()));
   }
 }
 
@@ -252,8 +252,8 @@ OtherText parse_other_text(const std::string& argument) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
   if (equals == std::string::npos || !is_name || equals + 1 == argument.size()) {
-    throw UsageError(fmt::format("--validate-also: expected NAME=DIR, got '{}'", argument),
-                     "NAME consists of letters, digits and underscores: --validate-also wiki=data/wiki");
+    throw UsageError(fmt::format("validate_also: expected NAME=DIR, got '{}'", argument),
+                     "NAME consists of letters, digits and underscores, such as wiki=data/wiki");
   }
   return {name, argument.substr(equals + 1)};
 }
@@ -273,7 +273,8 @@ TrainJob resolve_job(const JobRequest& request) {
     resolve_existing(request, read_record(request.run), job);
   } else {
     if (request.data.empty())
-      throw UsageError(fmt::format("no run in {}, and no data for a new one", request.run.string()), "give --data DIR");
+      throw UsageError(fmt::format("no run in {}, and no data for a new one", request.run.string()),
+                       "give a data directory ('crope data prepare' makes one)");
     resolve_new(request, job);
   }
   validate(job.config);
@@ -281,8 +282,8 @@ TrainJob resolve_job(const JobRequest& request) {
   check_lengths(job);
   // A run may remember texts and still be resumed without validation; to ask for both is a mistake.
   if (!request.validate_also.empty() && job.config.validate_every == 0) {
-    throw UsageError("--validate-also needs validation, which --validate-every 0 turns off",
-                     "to validate at the end only, give --validate-every the number of steps");
+    throw UsageError("validate_also needs validation, and validate_every = 0 turns it off",
+                     "to validate at the end only, set validate_every to the number of steps");
   }
   const data::DataDir data = data::open_data_dir(job.data);
   check_teacher_settings(request.given, job);
@@ -350,21 +351,21 @@ void check_recorded_data(const TrainJob& job, const data::DataDir& data) {
     if (!record.validate_also.contains(text.name)) continue;
     const std::string now = data::content_fingerprint(data::open_data_dir(text.data));
     if (record.validate_also[text.name].value("fingerprint", now) == now) continue;
-    throw Error(fmt::format("--validate-also {}: {} holds another text than the run was begun with", text.name,
-                            text.data.string()),
-                "give the folder that it was begun with, or another name");
+    throw Error(
+        fmt::format("validate_also {}: {} holds another text than the run started with", text.name, text.data.string()),
+        "give the folder that it started with, or another name");
   }
   const Json teacher = record.teacher.is_object() ? record.teacher.value("fingerprint", Json()) : Json();
   if (teacher != (job.teacher.empty() ? Json() : Json(teacher_fingerprint(job.teacher)))) {
-    throw Error(fmt::format("--teacher {}: the run was begun with {}", job.teacher.string(),
+    throw Error(fmt::format("teacher {}: the run started with {}", job.teacher.string(),
                             record.teacher.is_object() ? "another teacher" : "no teacher"),
-                "give the teacher that it was begun with, or another --out");
+                "give the teacher that it started with, or another run directory");
   }
   const std::string found = data::content_fingerprint(data);
   if (found == record.data_fingerprint) return;
-  throw Error(fmt::format("{}: the run was begun on other data ({}, fingerprint {}) than this (fingerprint {})",
+  throw Error(fmt::format("{}: the run started on other data ({}, fingerprint {}) than this (fingerprint {})",
                           job.run.string(), record.data.string(), record.data_fingerprint, found),
-              "give --data the folder that it was begun with; to train on other data, start a run with --init-from");
+              "give the data that it started with; to train on other data, start a new run from this run's weights");
 }
 
 }  // namespace crope::train

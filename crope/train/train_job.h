@@ -1,5 +1,5 @@
-// From what a user asks for to what is trained: defaults, settings, the data's vocabulary, a model to start from, and
-// the record of a run that is to go on. run.json is that record.
+// Resolves what is trained: defaults, settings, the data's vocabulary, a model to start from, and
+// the record (run.json) of a run that is to be resumed.
 #pragma once
 
 #include <filesystem>
@@ -28,10 +28,10 @@ struct JobRequest {
   std::filesystem::path data;          // may be empty for a run that exists
   std::filesystem::path init_from;     // a model to start from; may be empty
   std::filesystem::path teacher = {};  // a model to learn from; may be empty
-  std::vector<OtherText> validate_also = {};  // empty: those of a run that exists
+  std::vector<OtherText> validate_also = {};  // empty: as an existing run recorded them
   Json program = Json::object();     // version, LibTorch, instruction set, command: put into run.json as they are
   dist::Launch launch = {};          // which of how many ranks this process is
-  Settings recipe = Json::object();  // yields to `given`, and its model's shape to that of init_from
+  Settings recipe = Json::object();  // yields to `given`, and its model's shape to init_from's
 };
 
 struct TrainJob {

@@ -34,7 +34,7 @@ struct SavedState {
 // With a hash over all fields.
 Json to_json(const SavedState& state);
 
-// Throws Error naming `origin` and the field that is missing or wrong, and if the hash is not that of the fields.
+// Throws Error naming `origin` and the field that is missing or wrong, and if the hash does not match the fields.
 SavedState saved_state_from_json(const Json& json, const std::string& origin);
 
 }  // namespace crope::train

@@ -1,4 +1,4 @@
-// A checkpoint: a model directory, and beside the model all else that a run needs to go on bit for bit.
+// A checkpoint: a model directory with all else that a run needs to resume bit for bit.
 #pragma once
 
 #include <filesystem>

@@ -24,7 +24,7 @@ struct StepOptions {
 StepOptions step_options(const TrainConfig& config);
 
 // Leaves in every parameter's .grad() the gradient of the mean loss, mixed with the teacher's if there is one, over the
-// rows of the batch, and returns that loss. Asks `stop` between the pieces; when it says so, the gradients are not to
+// rows of the batch, and returns that loss. Checks `stop` between the pieces; once it is true, the gradients are not to
 // be used and nothing is returned.
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop);
@@ -35,7 +35,7 @@ std::optional<double> compute_gradients(model::Transformer& model, data::TokenBa
                                         const std::function<bool()>& stop, dist::ProcessGroup& group,
                                         dist::GradientReducer& reducer);
 
-// Computes in bf16 where ATen's autocast says so, while it lives; does nothing for fp32.
+// While it lives, ATen's autocast computes in bf16; does nothing for fp32.
 class PrecisionScope {
  public:
   PrecisionScope(torch::ScalarType precision, torch::Device device);

@@ -1,5 +1,5 @@
 // The three benchmarks of the small world, in the file formats of HellaSwag, MMLU and GSM8K. Their items are on the
-// other side of the fingerprint than those of the documents, and no two of them share one.
+// other side of the fingerprint than the documents', and no two of them share one.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ inline int between(int low, int high, RandomStream& random) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low + 1)));
 }
 
-// A word of a list. In training each word is a third as frequent as the one before it, so that a model knows the first
+// A word of a list. In training each word is a third as frequent as the previous one, so that a model knows the first
 // well and the last hardly; benchmarks ask about all of them alike.
 inline std::string_view pick_word(std::span<const std::string_view> words, Side side, RandomStream& random) {
   if (side == Side::benchmark) return pick(words, random);

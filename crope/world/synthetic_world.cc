@@ -48,7 +48,7 @@ void check(const WorldOptions& options) {
                                                          {"mmlu-items", options.benchmarks.mmlu_items},
                                                          {"gsm8k-items", options.benchmarks.gsm8k_items}};
   for (const auto& [name, count] : counts) {
-    if (count < 0) throw UsageError(fmt::format("--{} is {}, expected zero or more", name, count));
+    if (count < 0) throw UsageError(fmt::format("{} is {}, expected 0 or more", name, count));
   }
 }
 

@@ -30,7 +30,7 @@ TEST(Json, RefusesWhatIsNotJson) {
 }
 
 TEST(Json, RefusesAKeyThatStandsTwice) {
-  EXPECT_EQ(message_of(R"({"a": {"x": 1}, "b": {"x": 2}, "a": 3})"), "here: the key 'a' stands twice in one object");
+  EXPECT_EQ(message_of(R"({"a": {"x": 1}, "b": {"x": 2}, "a": 3})"), "here: the key 'a' appears twice in one object");
 }
 
 TEST(Json, RefusesDeepNesting) {
@@ -81,7 +81,7 @@ TEST(Json, NestedObjectsGrowWithoutBeingCopied) {
 TEST(Json, EqualKeysAreFoundWhereverTheyStand) {
   std::string text = object_of(3000);
   text.back() = ',';
-  EXPECT_EQ(message_of(text + R"("k17":1})"), "here: the key 'k17' stands twice in one object");
+  EXPECT_EQ(message_of(text + R"("k17":1})"), "here: the key 'k17' appears twice in one object");
   EXPECT_THROW(parse_sorted_json(text + R"("k17":1})", "here"), Error);
 }
 

@@ -63,10 +63,18 @@ TEST_F(CompareCommand, NamesWhatWasMeant) {
   const auto slip = run_program("compare " + study + "/ropx");
   EXPECT_EQ(slip.status, 2);
   EXPECT_NE(slip.err.find("did you mean 'rope'"), std::string::npos) << slip.err;
-  const auto one = run_program("compare " + study + "/rope_0");
-  EXPECT_EQ(one.status, 2);
-  EXPECT_NE(one.err.find("this is one run"), std::string::npos) << one.err;
-  EXPECT_NE(one.err.find("give " + study + "/rope\n"), std::string::npos) << one.err;
+}
+
+TEST_F(CompareCommand, PutsSingleRunsSideBySide) {
+  const std::string study = folder_.path().string();
+  const auto result = run_program("compare dense=" + study + "/rope_0 " + study + "/crope_all_1");
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("minus dense"), std::string::npos) << result.out;
+  for (const char* column : {"training loss", "validation loss", "hellaswag", "tokens/s"}) {
+    EXPECT_NE(result.out.find(column), std::string::npos) << column << "\n" << result.out;
+  }
+  EXPECT_NE(result.out.find("mean of the last 200 steps"), std::string::npos) << result.out;
+  EXPECT_EQ(run_program("compare x=" + study).status, 2);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
-// What the README's first screens say is what happens.
+// The README and the tutorials show what the program does.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tests/run_program.h"
 
@@ -82,6 +84,69 @@ TEST(Readme, TheQuickstartEndsWithAReportAndCommandsThatRun) {
     ++commands;
   }
   EXPECT_EQ(commands, 3);
+}
+
+// The commands of a page in order: lines and table cells that begin with "$crope ", without comments.
+std::vector<std::string> commands_of_page(const std::string& page) {
+  const std::string text = read_file(std::filesystem::path(CROPE_SOURCE_DIR) / "docs" / page);
+  const std::regex pattern("(?:^|\n|`)\\$crope ([^\n`#]+)");
+  std::vector<std::string> commands;
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    commands.push_back((*match)[1]);
+  }
+  return commands;
+}
+
+// The command with a model and a run of seconds: of a flag given twice the last one counts.
+std::string made_small(const std::string& command) {
+  if (!command.starts_with("train ")) return command;
+  const bool has_model = command.find("--init-from") != std::string::npos;
+  return command + " --steps 4 --batch-size 2 --warmup-steps 1 --validation-rows 2 --checkpoint-every 0" +
+         (has_model ? "" : " --seq-len 16 --num-layers 1 --d-model 32 --num-heads 2 --d-ff 16");
+}
+
+// In a folder of its own, with the texts that the pages name.
+class Docs : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string book;
+    for (const char* name : {"data.md", "log.md", "mathematics.md", "training.md"}) {
+      book += read_file(std::filesystem::path(CROPE_SOURCE_DIR) / "docs" / name);
+    }
+    for (const char* name : {"book.txt", "other.txt", "stories.txt"}) write_file(folder_ / name, book);
+    std::filesystem::current_path(folder_.path());
+  }
+  void TearDown() override { std::filesystem::current_path(before_); }
+
+  static void expect_runs(const std::string& command) {
+    const auto result = run_program(made_small(command));
+    EXPECT_EQ(result.status, 0) << command << ": " << result.err;
+  }
+
+  // All commands of the page but `crope serve`, which does not end by itself.
+  static void expect_page_runs(const std::string& page, std::size_t at_least) {
+    const std::vector<std::string> commands = commands_of_page(page);
+    EXPECT_GE(commands.size(), at_least);
+    for (const std::string& command : commands) {
+      if (!command.starts_with("serve ")) expect_runs(command);
+    }
+  }
+
+ private:
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const test::TemporaryFolder folder_;
+};
+
+TEST_F(Docs, TheTutorialRuns) {
+  expect_page_runs("tutorial.md", 12);
+}
+
+TEST_F(Docs, TheConversionTutorialRuns) {
+  expect_runs("tokenizer train stories.txt --vocab-size 300 --special-token '<s>' --out tokenizer");
+  expect_runs("data prepare stories.txt --tokenizer tokenizer --out data");
+  expect_runs("train --data data --out run");
+  expect_runs("export run stories15M --format hf");
+  expect_page_runs("tutorial_conversion.md", 9);
 }
 
 }  // namespace

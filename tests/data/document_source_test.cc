@@ -60,6 +60,8 @@ TEST_F(DocumentSourceTest, EndOfTextLinesPartATextFile) {
 }
 
 TEST_F(DocumentSourceTest, BlankLinesPartDocumentsWhenAsked) {
+  EXPECT_EQ(read({put("blank.txt", "one\n \t\ntwo\r\n\r\nthree\n")}, {.split_blank_lines = true}),
+            (Texts{"one", "two", "three\n"}));
   EXPECT_EQ(read({put("a.txt", "\none\ntwo\n\n\nthree\n\n")}, {.split_blank_lines = true}),
             (Texts{"one\ntwo", "three"}));
 }
@@ -122,7 +124,7 @@ TEST_F(DocumentSourceTest, FoldersAreReadInTheOrderOfTheirNames) {
 TEST_F(DocumentSourceTest, NamesThatSayNothingAndFilesThatAreNotText) {
   EXPECT_NE(message_of({(folder_ / "absent.txt").string()}).find("no such file"), std::string::npos);
   const std::string unknown = put("notes", "text");
-  EXPECT_NE(message_of({unknown}).find("what kind of file"), std::string::npos);
+  EXPECT_NE(message_of({unknown}).find("unknown file type"), std::string::npos);
   EXPECT_EQ(read({unknown}, {.format = SourceFormat::text}), Texts{"text"});
   EXPECT_NE(message_of({put("binary.txt", std::string("a\0b", 3))}).find("NUL"), std::string::npos);
   EXPECT_THROW(parse_source_format("csv"), UsageError);

@@ -152,7 +152,7 @@ TEST_F(PrepareTest, AnotherTokenMayStartEachDocument) {
     ADD_FAILURE() << "there is no <|endoftext|>";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("no special token <|endoftext|>"), std::string::npos) << e.what();
-    EXPECT_NE(e.hint().find("--begin-token '<s>'"), std::string::npos) << e.hint();
+    EXPECT_NE(e.hint().find("such as '<s>'"), std::string::npos) << e.hint();
   }
   llama.begin_token = "<s>";
   const PrepareResult result = prepare(llama, log_);

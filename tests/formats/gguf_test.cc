@@ -213,9 +213,9 @@ TEST(Gguf, HostileHeadsAreNamed) {
            .add<std::uint32_t>(0)
            .add<char>(1)
            .with_data(64),
-       "the key 'k' stands twice"},
+       "the key 'k' appears twice"},
       {begin_gguf(0, 1).add_string("general.alignment").add<std::uint32_t>(0).add<char>(32).with_data(64), "32 bits"},
-      {begin_gguf(2, 0).add_tensor("t", {8}, 0, 0).add_tensor("t", {8}, 0, 32).with_data(64), "'t' stands twice"},
+      {begin_gguf(2, 0).add_tensor("t", {8}, 0, 0).add_tensor("t", {8}, 0, 32).with_data(64), "'t' appears twice"},
       {begin_gguf(1, 0).add_tensor(std::string(64, 't'), {8}, 0, 0).with_data(32), "a tensor name of 64 bytes"},
       {tensor({}, 0, 0), "0 dimensions"},
       {tensor({1, 1, 1, 1, 1}, 0, 0), "5 dimensions"},

@@ -146,7 +146,7 @@ TEST(Safetensors, HostileHeadersAreNamed) {
       {R"({"a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"I8","shape":[3],"data_offsets":[2,5]}})",
        "abcde", "overlap"},
       {R"({"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"I8","shape":[1],"data_offsets":[0,1]}})",
-       "a", "'a' stands twice"},
+       "a", "'a' appears twice"},
       {R"({"__metadata__":{"x":1}})", "", "should be a string"},
       {R"({"__metadata__":[]})", "", "should be an object"},
   };

@@ -118,6 +118,33 @@ TEST(Comparison, SetsOfDifferentLengthsAreReported) {
             "the sets end at different steps: rope at 620, wide at 1,240");
 }
 
+TEST(Comparison, ARunIsASetOfItsOwn) {
+  const test::TemporaryFolder folder;
+  const auto rope = test::write_run(folder.path(), "rope", 0, 3.4);
+  const auto tied = test::write_run(folder.path(), "crope_all", 0, 3.5);
+  const auto sets = sets_of({rope.string(), "tied=" + tied.string() + "/"});
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].label, rope.string());
+  EXPECT_EQ(sets[1].label, "tied");
+  EXPECT_EQ(sets[1].runs.front().variant, "crope_all");
+  EXPECT_NEAR(compare_sets(sets)[0].rows[1].difference->mean, 0.1, 1e-12);
+  const report::Table overview = overview_of_sets(sets);
+  ASSERT_EQ(overview.rows.size(), 2u);
+  EXPECT_EQ(overview.rows[1][0], "tied");
+  EXPECT_NE(overview.rows[0][1], overview.rows[1][1]);  // parameters
+}
+
+TEST(Comparison, AFolderOfRunsWithoutSeedsIsOneSetForEach) {
+  const test::TemporaryFolder folder;
+  std::filesystem::rename(test::write_run(folder.path(), "rope", 7, 3.4), folder / "plain");
+  std::filesystem::rename(test::write_run(folder.path(), "crope_all", 7, 3.5), folder / "tied");
+  const auto sets = sets_of({folder.path().string()});
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].label, (folder / "plain").string());
+  EXPECT_EQ(sets[0].runs.front().seed, 7);
+  EXPECT_THROW(sets_of({"both=" + folder.path().string()}), UsageError);
+}
+
 TEST(Comparison, APathMayHaveAnEqualsSign) {
   const test::TemporaryFolder folder;
   test::write_run(folder / "lr=0.1", "rope", 0, 3.4);
@@ -139,7 +166,6 @@ TEST(Comparison, MistakesAreExplained) {
   };
   EXPECT_NE(error_of("ropx").find("unknown variant 'ropx' | did you mean 'rope'"), std::string::npos)
       << error_of("ropx");
-  EXPECT_NE(error_of("rope_0").find("this is one run | give " + (folder / "rope").string()), std::string::npos);
   EXPECT_NE(error_of("absent/study").find("no such folder"), std::string::npos) << error_of("absent/study");
   EXPECT_NE(error_of("crope_all").find("no finished runs crope_all_<seed>"), std::string::npos);
 }

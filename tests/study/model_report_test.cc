@@ -54,6 +54,17 @@ TEST(ModelReport, EffectiveSharesAreBesideTheRawOnes) {
   }
 }
 
+TEST(ModelReport, TheConclusionTellsTiedFromDense) {
+  Log silent(nullptr);
+  const auto conclusion_of = [&](const char* name) {
+    return conclusion(analysis::analyze_model(golden(name), silent).last());
+  };
+  EXPECT_EQ(conclusion_of("crope_all").find("Tied (q, k, v, o): complex-linear"), 0u) << conclusion_of("crope_all");
+  const std::string mixed = conclusion_of("crope_qk");
+  EXPECT_NE(mixed.find("Tied (q, k)"), std::string::npos) << mixed;
+  EXPECT_NE(mixed.find("Dense (v, o)"), std::string::npos) << mixed;
+}
+
 TEST(ModelReport, RandomWeightsAreWithinTheirDeviation) {
   analysis::AnalyzedModel model;
   model.projections = analysis::projection_energies(

@@ -52,7 +52,7 @@ TEST(SpelledVocabulary, RefusesIdsThatAreNotARun) {
 }
 
 TEST(SpelledVocabulary, RefusesTokensAndMergesThatDoNotFit) {
-  expect_refusal("stands there twice", [](auto& v) { v.tokens[256].first = "a"; });
+  expect_refusal("appears twice", [](auto& v) { v.tokens[256].first = "a"; });
   expect_refusal("byte alphabet", [](auto& v) { v.tokens[256].first = "▁the"; });
   expect_refusal("added_tokens has", [](auto& v) { v.special_tokens.push_back(v.special_tokens[0]); });
   expect_refusal("needs the token 'Ġx'", [](auto& v) { v.merges.emplace_back("Ġ", "x"); });

@@ -145,7 +145,7 @@ TEST_F(Annealing, RanksAgree) {
 TEST_F(Annealing, NeedsAModelWithConjugateParts) {
   const std::string fresh = refusal(tiny_.request("run", {{"conjugate_steps", 5}}));
   EXPECT_NE(fresh.find("no conjugate-linear parts"), std::string::npos) << fresh;
-  EXPECT_NE(fresh.find("--method annealed"), std::string::npos) << fresh;
+  EXPECT_NE(fresh.find("method annealed"), std::string::npos) << fresh;
   EXPECT_EQ(refusal(request("run", {{"conjugate_steps", 5}})), "accepted");
 }
 

@@ -63,7 +63,7 @@ TEST_F(TrainJobTest, OtherTextsAreChecked) {
   request.validate_also = {{"a", tiny_.path("one")}};
   EXPECT_EQ(refusal(request), "accepted");
   request.given["validate_every"] = 0;
-  EXPECT_NE(refusal(request).find("--validate-every 0 turns off"), std::string::npos) << refusal(request);
+  EXPECT_NE(refusal(request).find("validate_every = 0 turns it off"), std::string::npos) << refusal(request);
 }
 
 TEST_F(TrainJobTest, AnotherTextNeedsTheSameTokenizer) {
@@ -77,7 +77,7 @@ TEST_F(TrainJobTest, AnotherTextNeedsTheSameTokenizer) {
   EXPECT_EQ(refusal(request), "accepted");
   request.validate_also.push_back({"far", tiny_.path("other")});
   const std::string message = refusal(request);
-  EXPECT_NE(message.find("--validate-also far: " + tiny_.path("other").string() +
+  EXPECT_NE(message.find("validate_also far: " + tiny_.path("other").string() +
                          " was prepared with another tokenizer than " + tiny_.data().string()),
             std::string::npos)
       << message;
@@ -194,8 +194,9 @@ TEST_F(TrainJobTest, AModelToStartFromGivesTheShape) {
 }
 
 TEST_F(TrainJobTest, WithoutDataThereIsNoNewRun) {
-  EXPECT_NE(refusal({.given = Json::object(), .run = tiny_.path("run"), .data = {}, .init_from = {}}).find("--data"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal({.given = Json::object(), .run = tiny_.path("run"), .data = {}, .init_from = {}}).find("data directory"),
+      std::string::npos);
 }
 
 TEST_F(TrainJobTest, ADamagedRecordIsNamed) {

@@ -319,8 +319,8 @@ TEST_F(OtherTexts, ThatHaveChangedAreRefused) {
     tiny_.run("run", {{"steps", 8}});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("--validate-also far: " + tiny_.path("far").string() +
-                                         " holds another text than the run was begun with"),
+    EXPECT_NE(std::string(e.what()).find("validate_also far: " + tiny_.path("far").string() +
+                                         " holds another text than the run started with"),
               std::string::npos)
         << e.what();
   }
@@ -334,7 +334,7 @@ TEST_F(Trainer, OtherDataIsRefused) {
     tiny_.run("run", {{"steps", 8}});
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("begun on other data"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("started on other data"), std::string::npos) << e.what();
   }
 }
 

@@ -11,7 +11,7 @@
 
 namespace crope::ops::cpu {
 
-// Whether fused kernels are used: asked by every operation that has one.
+// Whether fused kernels are used. Every operation that has one checks this.
 // Throws UsageError if CROPE_FUSED is neither 0 nor 1, or if CROPE_ISA names no set of this machine.
 bool fused_kernels_enabled();
 

@@ -119,7 +119,7 @@ class AttentionPanel {
       element("span", {}, weight ? "weight" : "phase"), strip,
       element("div", { class: "ticks" }, ticks.map((tick) => element("span", {}, tick))));
     byId("attention-reading").textContent = weight ? "Rows are queries, columns are keys; each row adds up to 1."
-      : (this.colour === "phase" ? "Score = magnitude \u00d7 cos(phase): 0\u00b0 attracts, 180\u00b0 repels. " : "As it would be if both tokens stood at one place. ")
+      : (this.colour === "phase" ? "Score = magnitude \u00d7 cos(phase): 0\u00b0 attracts, 180\u00b0 repels. " : "As if both tokens had the same position. ")
         + (isDark() ? "Dark" : "Pale") + " where the magnitude is small.";
   }
 
@@ -130,7 +130,7 @@ class AttentionPanel {
     this.query = query;
     this.key = key;
     this.map.select(query, key);
-    byId("strip-caption").textContent = `Seen from token ${query}, \u201c${visible(this.tokens[query])}\u201d`;
+    byId("strip-caption").textContent = `Attention of token ${query}, \u201c${visible(this.tokens[query])}\u201d`;
     this.strip.nodes.forEach((node, n) => {
       node.className = n === query ? "query" : n > query ? "unseen" : "";
       node.style.backgroundColor = n > query ? "transparent" : rgb(mix(paper(), this.colourOf(query, n), 0.62));

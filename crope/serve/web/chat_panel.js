@@ -44,7 +44,7 @@ class ChatPanel {
 
   clear() {
     this.messages = [];
-    this.list.replaceChildren(element("p", { class: "empty" }, "The conversation stands here. Each answer reads all that was said before."));
+    this.list.replaceChildren(element("p", { class: "empty" }, "The conversation appears here. Each answer takes all earlier messages into account."));
     this.setStatus("");
     this.setBusy(false);
   }

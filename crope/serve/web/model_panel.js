@@ -10,7 +10,7 @@ function describe(model) {
     const list = tied.length === 1 ? tied[0] : tied.slice(0, -1).join(", ") + " and " + tied.at(-1);
     return `${list} are complex-linear: every 2\u00d72 block of these matrices is [[a,\u00a0b],\u00a0[\u2212b,\u00a0a]], half the parameters of a dense one.`;
   }
-  return model.variant === "rope" ? "Every projection is dense: the model that the others are measured by."
+  return model.variant === "rope" ? "Every projection is dense: the baseline of the other variants."
     : "Every projection is dense; heads are half as wide.";
 }
 

@@ -6,8 +6,8 @@ const kSamplingFields = [
   { name: "top_p", label: "Top-p", value: 0.95, min: 0.01, max: 1, step: 0.01, hint: "the fewest tokens whose probabilities reach p" },
   { name: "top_k", label: "Top-k", value: 0, min: 0, max: 200, step: 1, hint: "only the k most likely; 0: all" },
   { name: "min_p", label: "Min-p", value: 0, min: 0, max: 1, step: 0.01, hint: "at least this share of the largest probability" },
-  { name: "repetition_penalty", label: "Repetition", value: 1, min: 1, max: 2, step: 0.01, hint: "divides the logits of tokens that were there" },
-  { name: "max_tokens", label: "Max tokens", value: 64, min: 1, max: 512, step: 1, hint: "tokens to write at most" },
+  { name: "repetition_penalty", label: "Repetition", value: 1, min: 1, max: 2, step: 0.01, hint: "divides the logits of tokens that have appeared" },
+  { name: "max_tokens", label: "Max tokens", value: 64, min: 1, max: 512, step: 1, hint: "largest number of new tokens" },
 ];
 
 class Sampling {
@@ -18,7 +18,7 @@ class Sampling {
     for (const field of kSamplingFields) form.append(...this.row(field, Number(kept[field.name] ?? field.value)));
     this.seed = element("input", { type: "number", id: "seed", min: 0, max: Number.MAX_SAFE_INTEGER, step: 1, placeholder: "random", value: kept.seed ?? "" });
     form.append(element("label", { for: "seed" }, "Seed"), element("span"), this.seed,
-      element("div", { class: "wide" }, element("span", {}, "Without a seed each answer is another."),
+      element("div", { class: "wide" }, element("span", {}, "Without a seed every answer differs."),
         element("button", { type: "button", class: "quiet", onclick: () => this.reset() }, "Reset")));
     form.addEventListener("input", () => remember("sampling", { ...this.values(), seed: this.seed.value }));
     form.addEventListener("submit", (event) => event.preventDefault());

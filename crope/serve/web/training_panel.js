@@ -65,7 +65,7 @@ class TrainingPanel {
       : empty ? "The run has no steps yet." : "";
     if (empty || !changed) return;
     this.showFacts(news, train, val);
-    byId("loss-chart").setAttribute("aria-label", `Loss over ${grouped(news.last_step)} steps. Arrow keys read it.`);
+    byId("loss-chart").setAttribute("aria-label", `Loss over ${grouped(news.last_step)} steps. The arrow keys read values.`);
     this.chart.draw();
   }
 
@@ -76,7 +76,7 @@ class TrainingPanel {
     if (recent.length) facts.push(["training loss", mean.toFixed(4), element("small", { title: `mean of the last ${recent.length} points` }, ` last ${recent.length}`)]);
     if (val.length) facts.push(["validation loss", val.at(-1)[1].toFixed(4)]);
     if (latest.tokens) facts.push(["tokens seen", compactNumber(latest.tokens)]);
-    if (latest.tokens_per_second) facts.push(["tokens a second", grouped(Math.round(latest.tokens_per_second))]);
+    if (latest.tokens_per_second) facts.push(["tokens per second", grouped(Math.round(latest.tokens_per_second))]);
     if (latest.lr !== undefined) facts.push(["learning rate", latest.lr.toPrecision(3)]);
     byId("run-facts").replaceChildren(...definitions(facts));
   }

@@ -14,7 +14,7 @@ class WritePanel {
       enter: (index) => showAlternatives(this.list.nodes[index], this.tokens[index]),
       leave: hideAlternatives,
     });
-    this.list.clear("What the model writes stands here, each token on the shade of its probability.");
+    this.list.clear("The text appears here. Each token is shaded by its probability.");
     this.prompt = byId("prompt");
     this.prompt.value = recall("prompt", "The ");
     this.prompt.addEventListener("input", () => remember("prompt", this.prompt.value));
@@ -112,7 +112,7 @@ class WritePanel {
     } finally {
       if (first !== null) this.showFacts(facts());
     }
-    const reasons = { length: "it reached the maximum", stop: "it ended by itself" };
+    const reasons = { length: "stopped at the maximum", stop: "ended by itself" };
     byId("status").textContent = `Wrote ${grouped(usage?.completion_tokens ?? written)} tokens; ${reasons[finish] ?? finish}.`;
   }
 
@@ -136,7 +136,7 @@ class WritePanel {
   showFacts(facts) {
     const known = this.tokens.filter((token) => token.logprob !== null);
     const mean = known.reduce((sum, token) => sum - token.logprob, 0) / known.length;
-    const loss = known.length ? [["nats a token", mean.toFixed(2)], ["perplexity", Math.exp(mean).toFixed(1)]] : [];
+    const loss = known.length ? [["nats per token", mean.toFixed(2)], ["perplexity", Math.exp(mean).toFixed(1)]] : [];
     byId("facts").replaceChildren(...definitions([...facts, ...loss]));
   }
 }
