@@ -4,13 +4,13 @@
   scripts/collect_study.py STUDY DESTINATION
 
 Copies run.json, metrics.jsonl, results.json and items.jsonl of every folder <variant>_<seed>/ whose metrics reach the
-last step of its run.json. Files that are there already and equal are left alone.
+last step of its run.json. Files that are there already and equal are left alone. Absolute paths of data in run.json
+become relative to the run: what is shared does not name folders of one machine.
 """
-import filecmp
 import json
+import os
 import pathlib
 import re
-import shutil
 import sys
 
 FILES = ("run.json", "metrics.jsonl", "results.json", "items.jsonl")
@@ -25,6 +25,17 @@ def is_finished(run: pathlib.Path) -> bool:
     return last["step"] == steps and "val_loss" in last
 
 
+def content(run: pathlib.Path, name: str) -> str:
+    text = (run / name).read_text()
+    if name != "run.json":
+        return text
+    record = json.loads(text)
+    for data in [record["data"], *record.get("validate_also", {}).values()]:
+        if os.path.isabs(data["path"]):
+            data["path"] = os.path.relpath(data["path"], run)
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
 def main() -> int:
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -36,10 +47,12 @@ def main() -> int:
         target = destination / run.name
         target.mkdir(parents=True, exist_ok=True)
         for name in FILES:
-            source = run / name
-            if not source.exists() or (target / name).exists() and filecmp.cmp(source, target / name, shallow=False):
+            if not (run / name).exists():
                 continue
-            shutil.copyfile(source, target / name)
+            text = content(run, name)
+            if (target / name).exists() and (target / name).read_text() == text:
+                continue
+            (target / name).write_text(text)
             copied += 1
     print(f"{destination}: {len(list(destination.glob('*_*/run.json')))} runs, {copied} files copied")
     return 0
