@@ -21,6 +21,7 @@ FlagEntry entry_of(const CLI::Option& option) {
 // Flags that exclude each other live in a nameless command inside.
 void take_options(const CLI::App& app, CommandEntry& command) {
   for (const CLI::Option* option : app.get_options()) {
+    if (app.get_name().empty() && option == app.get_help_ptr()) continue;  // the command has its own
     (option->get_positional() ? command.arguments : command.flags).push_back(entry_of(*option));
   }
   for (const CLI::App* group : app.get_subcommands([](const CLI::App* each) { return each->get_name().empty(); })) {

@@ -18,7 +18,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_expanded(const CLI::App* app) const override {
     if (!app->get_name().empty()) return CLI::Formatter::make_expanded(app);
     return make_group("Exactly one of these", /*is_positional=*/false,
-                      app->get_options([](const CLI::Option*) { return true; }));
+                      app->get_options([app](const CLI::Option* option) { return option != app->get_help_ptr(); }));
   }
 
  private:

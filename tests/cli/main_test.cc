@@ -18,7 +18,10 @@ TEST(CommandLine, HelpAndVersion) {
   EXPECT_EQ(help.status, 0);
   EXPECT_NE(help.out.find("params"), std::string::npos);
   EXPECT_EQ(run_program("score --help").status, 0);
-  EXPECT_NE(run_program("score --help").out.find("Example: crope score"), std::string::npos);
+  const std::string score = run_program("score --help").out;
+  EXPECT_NE(score.find("Example: crope score"), std::string::npos);
+  EXPECT_NE(score.find("\n\nExactly one of these:\n  --ids TEXT"), std::string::npos) << score;
+  EXPECT_EQ(score.find("\n\n\n"), std::string::npos) << score;
   const ProgramResult version = run_program("--version");
   EXPECT_EQ(version.status, 0);
   EXPECT_NE(version.out.find("LibTorch"), std::string::npos);
