@@ -20,10 +20,12 @@
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
+#include "crope/ops/device.h"
 #include "crope/optim/grad_clip.h"
 #include "crope/run/metrics_log.h"
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
+#include "crope/train/deterministic.h"
 #include "crope/train/gemm_peak.h"
 #include "crope/train/memory_need.h"
 #include "crope/train/sample.h"
@@ -39,7 +41,12 @@ namespace {
 class Trainer {
  public:
   Trainer(const TrainJob& job, Log& log, const std::shared_ptr<dist::ProcessGroup>& group)
-      : job_(job), config_(job.config), log_(log), group_(group), stop_vote_(*group) {
+      : job_(job),
+        config_(job.config),
+        log_(log),
+        group_(group),
+        stop_vote_(*group),
+        deterministic_(torch::Device(job.config.device), job.config.deterministic) {
     at::set_num_threads(static_cast<int>(config_.threads));
     data::DataDir data;
     dist::run_on_all_ranks(*group_, [&] {
@@ -190,7 +197,8 @@ class Trainer {
   }
 
   void train_on() {
-    const double peak = measure_gemm_peak(torch::Device(config_.device)) * group_->size();
+    const double peak =
+        measure_gemm_peak(torch::Device(config_.device), scalar_type(config_.precision)) * group_->size();
     const double flops_per_token = model::cost_per_token(model_->config, config_.seq_len).training_flops;
     Progress line(log_, {.label = "train",
                          .unit = "steps",
@@ -220,7 +228,14 @@ class Trainer {
   // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
   bool update(const Stopwatch& watch) {
     data::TokenBatch batch = loader_->next();
-    const auto stop = [&] { return stop_vote_.ask(interrupt_requested()); };
+    // Off the CPU a step is short, and every answer that is read waits for the device: several ranks ask once a step.
+    const bool asks_once = group_->size() > 1 && ops::prefers_few_launches(model_->embedding);
+    bool has_asked = false;
+    const auto stop = [&] {
+      if (asks_once && has_asked) return false;
+      has_asked = true;
+      return stop_vote_.ask(interrupt_requested());
+    };
     StepOptions options = step_options(config_);
     if (teacher_) options.teacher = &*teacher_;
     const auto loss = compute_gradients(*model_, batch, options, stop, *group_, *reducer_);
@@ -360,6 +375,7 @@ class Trainer {
   Log& log_;
   std::shared_ptr<dist::ProcessGroup> group_;
   dist::Vote stop_vote_;
+  DeterministicScope deterministic_;
   std::optional<DirectoryLock> lock_;  // of the first rank
   fs::path tokenizer_;
   std::unique_ptr<data::TokenLoader> loader_;
