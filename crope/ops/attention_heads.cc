@@ -5,7 +5,6 @@
 #include "crope/ops/derived_weights.h"
 #include "crope/ops/gradient.h"
 #include "crope/ops/normalised.h"
-#include "crope/ops/slices.h"
 
 namespace crope::ops {
 namespace {
@@ -87,7 +86,7 @@ ForwardResult heads_forward(const TensorList& inputs, const RopeTable& table, st
   const Turned q_turned = turn(q, H, inputs[3], phases, eps), k_turned = turn(k, G, inputs[4], phases, eps);
   const Tensor v_view = halves_view(v, G);
   const Tensor v_heads = at::empty(v_view.sizes(), v.options()).copy_(v_view).flatten(3);
-  ForwardResult result{.outputs = {q_turned.out, k_turned.out, v_heads}, .saved = {q, k, v}};
+  ForwardResult result{.outputs = {q_turned.out, k_turned.out, v_heads}, .saved = {}};
   for (const Turned& turned : {q_turned, k_turned}) {
     result.saved.insert(result.saved.end(), {turned.pairs, turned.gain, turned.scale});
   }
@@ -95,26 +94,26 @@ ForwardResult heads_forward(const TensorList& inputs, const RopeTable& table, st
   return result;
 }
 
+// The gradients of q, k and v are columns of one matrix, which the product behind takes as one.
 TensorList heads_backward(const BackwardCall& call, std::int64_t H, std::int64_t G) {
-  const TensorList& saved = call.saved;
-  const Phases phases{saved[9], saved[10]};
-  TensorList results = empty_like_slices({saved[0], saved[1], saved[2]});
-  results.resize(5);
-  const std::int64_t heads[] = {H, G};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const Turned turned{{}, saved[3 + 3 * i], saved[4 + 3 * i], saved[5 + 3 * i]};
-    if (!call.grads[i].defined()) {
-      results[i].zero_();
-      continue;
-    }
-    results[3 + i] = turn_back(call.grads[i], turned, phases, results[i], heads[i], call.needed[3 + i]);
+  const TensorList &saved = call.saved, &grads = call.grads;
+  const Phases phases{saved[6], saved[7]};
+  const std::int64_t heads[] = {H, G, G}, B = grads[0].size(0), T = grads[0].size(2);
+  std::int64_t width = 0;
+  for (std::size_t i = 0; i < 3; ++i) width += heads[i] * grads[i].size(3);
+  const Tensor wide = at::empty({B, T, width}, grads[0].options());
+  TensorList results(5);
+  std::int64_t column = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    results[i] = wide.narrow(2, column, heads[i] * grads[i].size(3));
+    column += results[i].size(2);
   }
-  if (!call.grads[2].defined()) {
-    results[2].zero_();
-    return results;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Turned turned{{}, saved[3 * i], saved[3 * i + 1], saved[3 * i + 2]};
+    results[3 + i] = turn_back(grads[i], turned, phases, results[i], heads[i], call.needed[3 + i]);
   }
   const Tensor v_view = halves_view(results[2], G);
-  v_view.copy_(call.grads[2].reshape(v_view.sizes()));
+  v_view.copy_(grads[2].unflatten(3, {2, grads[2].size(3) / 2}));
   return results;
 }
 

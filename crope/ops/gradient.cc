@@ -21,6 +21,7 @@ struct BackwardHolder : torch::CustomClassHolder {
   const char* name;
   BackwardFunction function;
   std::vector<bool> defined;  // of each input; autograd knows the defined ones alone
+  ProfileHandle profile = current_profile();
 };
 
 constexpr const char* kBackwardKey = "backward";
@@ -42,6 +43,7 @@ class HandWritten : public torch::autograd::Function<HandWritten> {
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const auto holder =
         c10::static_intrusive_pointer_cast<BackwardHolder>(context->saved_data.at(kBackwardKey).toCapsule());
+    const ProfileScope profile(holder->profile);  // devices other than the CPU have a thread of their own
     const ProfiledPart part(holder->name, Pass::backward);
     BackwardCall call{.saved = context->get_saved_variables(), .grads = std::move(grads), .needed = {}};
     size_t next = 0;

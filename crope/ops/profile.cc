@@ -6,7 +6,11 @@
 namespace crope::ops {
 namespace {
 
-thread_local Profile* active = nullptr;
+thread_local ProfileHandle active;
+
+Profile* active_profile() {
+  return active ? *active : nullptr;
+}
 
 }  // namespace
 
@@ -24,13 +28,23 @@ std::size_t Profile::row_of(const char* name, bool backward) {
   return rows_.size() - 1;
 }
 
-ProfileScope::ProfileScope(Profile& profile) : before_(std::exchange(active, &profile)) {}
-
-ProfileScope::~ProfileScope() {
-  active = before_;
+ProfileHandle current_profile() {
+  return active;
 }
 
-ProfiledPart::ProfiledPart(const char* name, Pass pass) : profile_(active) {
+ProfileScope::ProfileScope(Profile& profile)
+    : mine_(std::make_shared<Profile*>(&profile)), before_(std::exchange(active, mine_)) {}
+
+ProfileScope::ProfileScope(const ProfileHandle& other) : before_(active) {
+  if (active_profile() == nullptr) active = other;
+}
+
+ProfileScope::~ProfileScope() {
+  if (mine_) *mine_ = nullptr;
+  active = std::move(before_);
+}
+
+ProfiledPart::ProfiledPart(const char* name, Pass pass) : profile_(active_profile()) {
   if (profile_ == nullptr) return;
   profile_->charge();
   before_ = std::exchange(profile_->current_, profile_->row_of(name, pass == Pass::backward));
@@ -44,7 +58,8 @@ ProfiledPart::~ProfiledPart() {
 }
 
 void count_flops(double flops) {
-  if (active != nullptr && active->current_ != Profile::kNone) active->rows_[active->current_].flops += flops;
+  Profile* const profile = active_profile();
+  if (profile != nullptr && profile->current_ != Profile::kNone) profile->rows_[profile->current_].flops += flops;
 }
 
 }  // namespace crope::ops

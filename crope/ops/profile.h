@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,17 +36,26 @@ class Profile {
   Clock::time_point since_;
 };
 
+// The profile of a scope; null once the scope has ended.
+using ProfileHandle = std::shared_ptr<Profile*>;
+
+// That of this thread's innermost scope; null without one.
+ProfileHandle current_profile();
+
 // Makes `profile` the one that this thread's operations are entered in.
 class ProfileScope {
  public:
   explicit ProfileScope(Profile& profile);
+  // Lends another thread's profile to this one, unless this one has its own: for autograd's threads, which work while
+  // the other waits. REQUIRES: the other thread enters nothing in that time.
+  explicit ProfileScope(const ProfileHandle& other);
   ~ProfileScope();
 
   ProfileScope(const ProfileScope&) = delete;
   ProfileScope& operator=(const ProfileScope&) = delete;
 
  private:
-  Profile* before_;
+  ProfileHandle mine_, before_;
 };
 
 // One operation, from here to the end of the block. Costs nothing to speak of without a profile.

@@ -92,6 +92,14 @@ void link_checkpoint(const fs::path& run, const char* link, std::int64_t step) {
   replace_symlink(relative_checkpoint_path(step), run / link);
 }
 
+void mend_best_link(const fs::path& run, std::int64_t step) {
+  std::error_code code;
+  const fs::path checkpoint = checkpoint_path(run, step);
+  if (!fs::exists(checkpoint, code)) return;
+  if (fs::read_symlink(run / kBestLink, code).filename() == checkpoint.filename()) return;
+  link_checkpoint(run, kBestLink, step);
+}
+
 std::vector<std::string> prune_checkpoints(const fs::path& run, std::int64_t step, std::int64_t keep,
                                            std::optional<std::int64_t> best) {
   std::vector<std::string> failures;

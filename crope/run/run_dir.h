@@ -50,6 +50,10 @@ bool has_reached(const std::filesystem::path& run, std::int64_t step);
 // Points `latest` (or `best`) to the checkpoint of that step.
 void link_checkpoint(const std::filesystem::path& run, const char* link, std::int64_t step);
 
+// Points `best` to the checkpoint of that step if it is there and another is linked: a process that ended between the
+// two links has left `best` where it was.
+void mend_best_link(const std::filesystem::path& run, std::int64_t step);
+
 // Removes checkpoints up to `step` except the newest `keep` of them and `best`. 0 keeps all. Returns a message for
 // each checkpoint that could not be removed.
 std::vector<std::string> prune_checkpoints(const std::filesystem::path& run, std::int64_t step, std::int64_t keep,

@@ -109,7 +109,7 @@ DryRun dry_run(const TrainJob& job, Log& log) {
   result.total_seconds = static_cast<double>(config.steps) * result.seconds_per_step + result.validation_seconds;
   const double flops = model::cost_per_token(model.config, config.seq_len).training_flops *
                        static_cast<double>(config.micro_batch_size * config.seq_len);
-  result.gemm_share = flops / piece_seconds / measure_gemm_peak(model.embedding.device());
+  result.gemm_share = flops / piece_seconds / measure_gemm_peak(model.embedding.device(), options.precision);
   for (const torch::Tensor& parameter : parameters) result.checkpoint_bytes += parameter.nbytes();
   for (const NamedState& state : optimizer.state()) result.checkpoint_bytes += state.value.nbytes();
   return result;

@@ -134,11 +134,15 @@ void Optimizer::step_rows(double lr, std::vector<dist::Pending>& sent) {
 // The order of sending is that of turns_ on every rank; how many matrices a rank computes before it sends again is its
 // own affair.
 void Optimizer::step_matrices(double lr, std::vector<dist::Pending>& sent) {
+  if (matrices_.empty()) return;
+  if (ops::prefers_few_launches(matrices_.front().parts.front())) {
+    muon_.step(lr);
+    if (group_->size() > 1) share_matrices();
+    return;
+  }
   const std::size_t mine = muon_.matrices().size();
   const std::size_t at_once =
-      group_->size() == 1 || (mine > 0 && ops::prefers_few_launches(muon_.matrices().front().parts.front()))
-          ? std::max<std::size_t>(1, mine)
-          : 2 * static_cast<std::size_t>(at::get_num_threads());
+      group_->size() == 1 ? std::max<std::size_t>(1, mine) : 2 * static_cast<std::size_t>(at::get_num_threads());
   auto turn = turns_.begin();
   std::size_t done = 0;
   do {
@@ -152,6 +156,37 @@ void Optimizer::step_matrices(double lr, std::vector<dist::Pending>& sent) {
       }
     }
   } while (done < mine);
+}
+
+// Every matrix of a rank in one broadcast: a message per matrix costs launches.
+void Optimizer::share_matrices() {
+  const at::NoGradGuard no_grad;
+  std::vector<dist::Pending> sent;
+  std::vector<std::vector<Tensor>> parts(static_cast<std::size_t>(group_->size()));
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    for (const Tensor& part : matrices_[i].parts) {
+      parts[static_cast<std::size_t>(owners_[i])].push_back(part.detach().view({-1}));
+    }
+  }
+  std::vector<Tensor> messages;
+  for (int owner = 0; owner < group_->size(); ++owner) {
+    const std::vector<Tensor>& theirs = parts[static_cast<std::size_t>(owner)];
+    if (theirs.empty()) continue;
+    std::int64_t size = 0;
+    for (const Tensor& part : theirs) size += part.size(0);
+    messages.push_back(owner == group_->rank() ? at::cat(theirs) : at::empty({size}, theirs.front().options()));
+    sent.push_back(group_->broadcast(messages.back(), owner));
+  }
+  for (dist::Pending& each : sent) each.wait();
+  auto message = messages.begin();
+  for (int owner = 0; owner < group_->size(); ++owner) {
+    const std::vector<Tensor>& theirs = parts[static_cast<std::size_t>(owner)];
+    if (theirs.empty()) continue;
+    std::vector<std::int64_t> sizes;
+    for (const Tensor& part : theirs) sizes.push_back(part.size(0));
+    if (owner != group_->rank()) at::_foreach_copy_(theirs, message->split_with_sizes(sizes));
+    ++message;
+  }
 }
 
 std::vector<NamedState> Optimizer::state() const {

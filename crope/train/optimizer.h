@@ -107,6 +107,7 @@ class Optimizer {
   std::vector<optim::AdamwTensor> own_rows(double embedding_weight_decay) const;
   void step_rows(double lr, std::vector<dist::Pending>& sent);
   void step_matrices(double lr, std::vector<dist::Pending>& sent);
+  void share_matrices();
 
   std::shared_ptr<dist::ProcessGroup> group_;
   std::vector<optim::MuonMatrix> matrices_;             // of all ranks

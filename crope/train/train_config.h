@@ -65,6 +65,7 @@ struct TrainConfig {
   std::int64_t micro_batch_size = 0;
   bool recompute = false;
   std::string device = "auto";
+  bool deterministic = false;
   std::int64_t threads = 0;
   std::int64_t checkpoint_every = 500;
   std::int64_t keep_checkpoints = 3;
@@ -117,9 +118,12 @@ void visit_train_fields(Config& c, const Visit& visit) {
   visit("seed", c.seed, identity, "Seed of the initial weights and of the data order");
   visit("data_order", c.data_order, identity, "shuffled or sequential");
   visit("precision", c.precision, identity, "fp32, bf16 (autocast) or auto: fp32 on CPUs, bf16 on GPUs");
-  visit("micro_batch_size", c.micro_batch_size, runtime, "Rows per forward and backward pass (0: about 2,048 tokens)");
+  visit("micro_batch_size", c.micro_batch_size, runtime,
+        "Rows per forward and backward pass (0: about 2,048 tokens on a CPU, what fits its memory on a GPU)");
   visit("recompute", c.recompute, runtime, "Recompute activations in the backward pass: less memory, more time");
   visit("device", c.device, runtime, "auto (cuda if there is one), cpu, cuda or cuda:N");
+  visit("deterministic", c.deterministic, runtime,
+        "On a GPU: only operations that give the same bits every time (slower); a CPU always does");
   visit("threads", c.threads, runtime, "Number of threads (0: all processors)");
   visit("checkpoint_every", c.checkpoint_every, runtime, "Steps between checkpoints (0: save the last step only)");
   visit("keep_checkpoints", c.keep_checkpoints, runtime,

@@ -15,6 +15,7 @@
 #include "crope/model/rope_scaling.h"
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
+#include "crope/train/micro_batch.h"
 #include "crope/train/teacher.h"
 
 namespace crope::train {
@@ -22,7 +23,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kVocabularyMultiple = 64;  // odd sizes are slow to multiply by
-constexpr std::int64_t kMicroBatchTokens = 2048;  // enough for full speed; more only takes memory
 
 struct RunRecord {
   Settings settings;
@@ -295,7 +295,7 @@ TrainJob resolve_job(const JobRequest& request) {
   job.config.device = dist::rank_device(job.config.device, launch).str();
   job.config.precision = resolve_precision(job.config.precision, job.config.device);
   job.config.threads = resolve_thread_count(static_cast<int>(std::min<std::int64_t>(job.config.threads, INT32_MAX)));
-  if (job.config.micro_batch_size == 0) job.config.micro_batch_size = kMicroBatchTokens / job.config.seq_len;
+  if (job.config.micro_batch_size == 0) job.config.micro_batch_size = choose_micro_batch(job);
   job.config.micro_batch_size = std::clamp<std::int64_t>(job.config.micro_batch_size, 1, job.config.batch_size);
   return job;
 }

@@ -35,18 +35,23 @@ PrecisionScope::~PrecisionScope() {
 
 namespace {
 
-// `reducer` may be null. The loss returned is this rank's share of it.
-std::optional<double> gradients_of_share(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
-                                         const std::function<bool()>& stop, std::int64_t rows_of_all,
-                                         dist::GradientReducer* reducer) {
+// This rank's share of the loss: a number, or where few launches are preferred one on the device, not read yet.
+struct LossShare {
+  double value = 0;
+  Tensor on_device;  // [1] in fp64
+};
+
+// `reducer` may be null.
+std::optional<LossShare> gradients_of_share(model::Transformer& model, data::TokenBatch& batch,
+                                            const StepOptions& options, const std::function<bool()>& stop,
+                                            std::int64_t rows_of_all, dist::GradientReducer* reducer) {
   for (model::Parameter& parameter : model.parameters) parameter.value.mutable_grad() = Tensor();
   const torch::Device device = model.embedding.device();
   const auto width = static_cast<std::int64_t>(batch.tokens.size()) / batch.rows;
   const Tensor rows = at::from_blob(batch.tokens.data(), {batch.rows, width}, at::kLong);
   // Off the CPU the losses of micro-batches are added there, so that one number is read back a step.
   const bool reads_once = ops::prefers_few_launches(model.embedding);
-  double sum = 0;
-  Tensor sum_on_device;
+  LossShare sum;
   // There, too, weights are cast and pairs expanded once a step.
   const ops::DerivedWeightScope derived(model::parameter_values(model));
   for (std::int64_t first = 0; first < batch.rows; first += options.micro_batch_size) {
@@ -66,19 +71,21 @@ std::optional<double> gradients_of_share(model::Transformer& model, data::TokenB
     loss.backward(at::full_like(loss, share));
     if (reads_once) {
       const Tensor part = loss.detach().to(at::kDouble) * share;
-      sum_on_device = sum_on_device.defined() ? sum_on_device + part : part;
+      sum.on_device = sum.on_device.defined() ? sum.on_device + part : part.reshape({1});
     } else {
-      sum += share * loss.item<double>();
+      sum.value += share * loss.item<double>();
     }
   }
-  return reads_once ? sum_on_device.item<double>() : sum;
+  return sum;
 }
 
 }  // namespace
 
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop) {
-  return gradients_of_share(model, batch, options, stop, batch.rows, nullptr);
+  const auto loss = gradients_of_share(model, batch, options, stop, batch.rows, nullptr);
+  if (!loss) return {};
+  return loss->on_device.defined() ? loss->on_device.item<double>() : loss->value;
 }
 
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
@@ -88,7 +95,9 @@ std::optional<double> compute_gradients(model::Transformer& model, data::TokenBa
   const auto share = gradients_of_share(model, batch, options, stop, rows_of_all, &reducer);
   if (!share) return {};
   reducer.finish();
-  return group.sum(*share);
+  if (!share->on_device.defined()) return group.sum(share->value);
+  group.all_reduce(share->on_device).wait();
+  return share->on_device.item<double>();
 }
 
 }  // namespace crope::train

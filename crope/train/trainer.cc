@@ -20,13 +20,15 @@
 #include "crope/model/cost.h"
 #include "crope/model/init.h"
 #include "crope/model/model_dir.h"
-#include "crope/ops/product_source.h"
+#include "crope/ops/device.h"
 #include "crope/optim/grad_clip.h"
 #include "crope/run/metrics_log.h"
 #include "crope/run/run_dir.h"
 #include "crope/text/tokenizer.h"
+#include "crope/train/deterministic.h"
 #include "crope/train/gemm_peak.h"
 #include "crope/train/memory_need.h"
+#include "crope/train/run_products.h"
 #include "crope/train/sample.h"
 #include "crope/train/starting_model.h"
 #include "crope/train/teacher.h"
@@ -40,7 +42,12 @@ namespace {
 class Trainer {
  public:
   Trainer(const TrainJob& job, Log& log, const std::shared_ptr<dist::ProcessGroup>& group)
-      : job_(job), config_(job.config), log_(log), group_(group), stop_vote_(*group) {
+      : job_(job),
+        config_(job.config),
+        log_(log),
+        group_(group),
+        stop_vote_(*group),
+        deterministic_(torch::Device(job.config.device), job.config.deterministic) {
     at::set_num_threads(static_cast<int>(config_.threads));
     data::DataDir data;
     dist::run_on_all_ranks(*group_, [&] {
@@ -55,7 +62,7 @@ class Trainer {
       require_training_memory(job);
       teacher_ = load_teacher(job.teacher, config_.device, log_);
     });
-    use_products_of_run();
+    use_products_of_run(job.program, *group_, log_);
     restore_or_begin();
     if (model_->config.conjugate_scale && config_.conjugate_steps > config_.steps) {
       log_.warn(fmt::format("the run ends at step {} with conjugate-linear parts: they are gone at step {} only",
@@ -63,7 +70,7 @@ class Trainer {
     }
     dist::check_same(*group_, parameters_, fmt::format("the parameters at step {}", progress_.step));
     dist::run_on_all_ranks(*group_, [&] {
-      if (group_->is_first()) mend_best_link();
+      if (group_->is_first() && progress_.best) run::mend_best_link(job.run, progress_.best->step);
       if (!group_->is_first() || is_finished()) return;
       write_run_record(job, data);
       metrics_.emplace(job.run / run::kMetricsFile, progress_.step);
@@ -95,15 +102,6 @@ class Trainer {
 
  private:
   bool is_finished() const { return progress_.step >= config_.steps; }
-
-  // The matrix products that the run began with, on its first rank: others give other last bits.
-  void use_products_of_run() {
-    const Choice chosen = ops::product_source(ops::ProductUse::training);
-    const std::string name = group_->gather(job_.program.value("products", std::string(chosen.name()))).front();
-    const auto source = Choice<ops::ProductSource>::by_name(name, "products");
-    if (source != chosen) log_.info(fmt::format("matrix products: {}, as in {}", name, run::kRecordFile));
-    ops::use_training_products(source);
-  }
 
   void open_data(const data::DataDir& data) {
     const std::int64_t V = job_.model.vocab_size, T = config_.seq_len;
@@ -163,15 +161,6 @@ class Trainer {
     dist::run_on_all_ranks(*group_, [&] { begin(make_starting_model(job_, log_)); });
   }
 
-  // A process that ended between the two links has left `best` where it was.
-  void mend_best_link() const {
-    std::error_code code;
-    if (!progress_.best || !fs::exists(run::checkpoint_path(job_.run, progress_.best->step), code)) return;
-    const fs::path best = fs::read_symlink(job_.run / run::kBestLink, code);
-    if (best.filename() == run::checkpoint_path(job_.run, progress_.best->step).filename()) return;
-    run::link_checkpoint(job_.run, run::kBestLink, progress_.best->step);
-  }
-
   // As the first rank sees them.
   std::vector<std::int64_t> agreed_candidates() {
     Json steps = Json::array();
@@ -201,7 +190,8 @@ class Trainer {
   }
 
   void train_on() {
-    const double peak = measure_gemm_peak(torch::Device(config_.device)) * group_->size();
+    const double peak =
+        measure_gemm_peak(torch::Device(config_.device), scalar_type(config_.precision)) * group_->size();
     const double flops_per_token = model::cost_per_token(model_->config, config_.seq_len).training_flops;
     Progress line(log_, {.label = "train",
                          .unit = "steps",
@@ -231,7 +221,14 @@ class Trainer {
   // One update and its line of metrics. False if a signal came before it was finished; nothing has changed then.
   bool update(const Stopwatch& watch) {
     data::TokenBatch batch = loader_->next();
-    const auto stop = [&] { return stop_vote_.ask(interrupt_requested()); };
+    // Off the CPU a step is short, and every answer that is read waits for the device: several ranks ask once a step.
+    const bool asks_once = group_->size() > 1 && ops::prefers_few_launches(model_->embedding);
+    bool has_asked = false;
+    const auto stop = [&] {
+      if (asks_once && has_asked) return false;
+      has_asked = true;
+      return stop_vote_.ask(interrupt_requested());
+    };
     StepOptions options = step_options(config_);
     if (teacher_) options.teacher = &*teacher_;
     const auto loss = compute_gradients(*model_, batch, options, stop, *group_, *reducer_);
@@ -371,6 +368,7 @@ class Trainer {
   Log& log_;
   std::shared_ptr<dist::ProcessGroup> group_;
   dist::Vote stop_vote_;
+  DeterministicScope deterministic_;
   std::optional<DirectoryLock> lock_;  // of the first rank
   fs::path tokenizer_;
   std::unique_ptr<data::TokenLoader> loader_;

@@ -2,12 +2,23 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace crope::test {
 
+// What the device says it has.
+constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;
+
 // Fresh memory has no value that arithmetic takes for a number.
 c10::Allocator& device_allocator();
+
+// Bytes of all tensors on the device at one time, at most, since the last call of restart_peak; and now.
+std::int64_t peak_bytes();
+std::int64_t bytes_in_use();
+void restart_peak();
 
 // The numbers of a tensor of the device as a tensor of the CPU.
 torch::Tensor host_alias(const torch::Tensor& x);

@@ -69,6 +69,33 @@ TEST_P(LaunchBudget, OfOneMicroBatchAndTheOptimizer) {
   EXPECT_EQ(one.optimizer.readings, 1);
 }
 
+// Bytes that element-wise work moves for a token, in the type of bf16 autocast: what bounds a GPU's speed beside the
+// products. Of one layer as wide as the paper's, from the difference of two models and of two batches.
+double passed_bytes_per_token(model::Variant variant) {
+  const auto bytes = [&](std::int64_t layers, std::int64_t rows) {
+    model::Transformer model = test::on_test_device(model::make_random_transformer({.vocab_size = 64,
+                                                                                    .num_layers = layers,
+                                                                                    .num_heads = 1,
+                                                                                    .d_model = 128,
+                                                                                    .d_ff = 128,
+                                                                                    .max_seq_len = 16,
+                                                                                    .variant = variant}));
+    data::TokenBatch batch{.rows = rows, .tokens = std::vector<std::int64_t>(static_cast<std::size_t>(17 * rows), 5)};
+    test::reset_traffic();
+    compute_gradients(model, batch, {.micro_batch_size = rows, .precision = torch::kBFloat16}, [] { return false; });
+    return test::traffic().passed_bytes;
+  };
+  const std::int64_t many = bytes(2, 8) - bytes(1, 8), few = bytes(2, 4) - bytes(1, 4);
+  return static_cast<double>(many - few) / (4 * 16) * (1024.0 / 128);
+}
+
+TEST_P(LaunchBudget, ALayerMovesFewBytes) {
+  const double bytes = passed_bytes_per_token(GetParam());
+  RecordProperty("layer_bytes_per_token", static_cast<int>(bytes));
+  EXPECT_GT(bytes, 100e3) << "were they counted at all?";
+  EXPECT_LE(bytes, 400e3);
+}
+
 TEST_P(LaunchBudget, WeightsAreCastOnceAStep) {
   const StepTraffic three = count_step(GetParam(), 3);
   std::int64_t matrices = 0;

@@ -38,6 +38,25 @@ void count_launch(const std::string& name) {
   ++seen.by_name[name];
 }
 
+void count_bytes(std::initializer_list<Tensor> tensors) {
+  const std::lock_guard lock(mutex);
+  for (const Tensor& x : tensors) {
+    if (x.defined()) seen.passed_bytes += static_cast<std::int64_t>(x.nbytes());
+  }
+}
+
+void count_bytes(const IValue& value) {
+  if (value.isTensor()) count_bytes({value.toTensor()});
+  if (value.isTensorList()) {
+    for (const Tensor& x : value.toTensorVector()) count_bytes({x});
+  }
+}
+
+bool is_product(std::string_view name) {
+  constexpr std::string_view kProducts[] = {"aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm"};
+  return std::ranges::find(kProducts, name) != std::end(kProducts);
+}
+
 void count_reading() {
   const std::lock_guard lock(mutex);
   ++seen.readings;
@@ -135,6 +154,10 @@ void run_on_host(const c10::OperatorHandle& operation, c10::DispatchKeySet, c10:
     operation.callBoxed(stack);
   }
   std::vector<IValue> results = torch::jit::pop(*stack, schema.returns().size());
+  if (!is_product(name)) {
+    for (const IValue& original : originals) count_bytes(original);
+    for (const IValue& result : results) count_bytes(result);
+  }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const c10::AliasInfo* alias = schema.returns()[i].alias_info();
     if (alias == nullptr) {
@@ -174,6 +197,7 @@ Tensor copy_from(const Tensor& source, const Tensor& target, bool /*non_blocking
     ++seen.uploads;
   } else {
     count_launch("aten::copy_");
+    count_bytes({source, target});
     const std::lock_guard lock(mutex);
     if (source.scalar_type() != target.scalar_type()) ++seen.casts_from[memory_of(source)];
   }
@@ -200,6 +224,7 @@ std::tuple<Tensor, Tensor> rms_norm_backward(const Tensor& grad_y, const Tensor&
   const Tensor normal = values * r, u = g * weight;
   const Tensor grad_x = (u - normal * (u * normal).mean(-1, true)) * r;
   const Tensor grad_gain = (g * normal).reshape({-1, shape[0]}).sum(0);
+  count_bytes({g, values, grad_x});
   return {wanted[0] ? device_copy(grad_x) : Tensor(), wanted[1] ? device_copy(grad_gain) : Tensor()};
 }
 
@@ -261,6 +286,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 [[maybe_unused]] const c10::impl::DeviceGuardImplRegistrar kGuard(c10::DeviceType::PrivateUse1, new Guard);
 [[maybe_unused]] const bool kHooked = [] {
   c10::register_privateuse1_backend("testdevice");
+  c10::SetAllocator(c10::DeviceType::PrivateUse1, &device_allocator());
   at::RegisterPrivateUse1HooksInterface(new Hooks);
   return true;
 }();

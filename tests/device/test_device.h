@@ -17,9 +17,10 @@ torch::Device test_device();
 
 // What has reached the device.
 struct Traffic {
-  std::int64_t launches = 0;  // operations that compute or copy on the device; views and allocations do not count
-  std::int64_t readings = 0;  // numbers and tensors read back by the host, which waits for all work before
-  std::int64_t uploads = 0;   // tensors copied from the host
+  std::int64_t launches = 0;      // operations that compute or copy on the device; views and allocations do not count
+  std::int64_t readings = 0;      // numbers and tensors read back by the host, which waits for all work before
+  std::int64_t uploads = 0;       // tensors copied from the host
+  std::int64_t passed_bytes = 0;  // read and written by launches other than products and attention
   std::map<std::string, std::int64_t> by_name;     // of the launches
   std::map<const void*, std::int64_t> casts_from;  // copies that change the type, by the memory they read (memory_of)
 };

@@ -58,6 +58,41 @@ TEST(Profile, CountsForwardAndBackwardOfAnOperation) {
   EXPECT_EQ(profile.rows()[1].flops, 2 * 2 * 5 * 4 * 3);
 }
 
+TEST(Profile, AnotherThreadMayEnterWhileTheScopeLives) {
+  Profile profile;
+  ProfileHandle handle;
+  const auto enter = [&](const char* name) {
+    std::thread([&] {
+      const ProfileScope lent(handle);
+      const ProfiledPart part(name);
+    }).join();
+  };
+  {
+    const ProfileScope scope(profile);
+    handle = current_profile();
+    enter("inside");
+    Profile own;
+    const ProfileScope inner(own);
+    const ProfileScope lent(handle);
+    const ProfiledPart part("own");
+    EXPECT_EQ(own.rows().size(), 1u) << "a thread's own profile comes first";
+  }
+  enter("behind");
+  ASSERT_EQ(profile.rows().size(), 1u);
+  EXPECT_EQ(profile.rows()[0].name, "inside");
+}
+
+// The gradient runs on a thread that has no profile.
+TEST(Profile, BackwardOnAnotherThread) {
+  const torch::Tensor x = at::randn({5, 4}).requires_grad_(), w = at::randn({3, 4}).requires_grad_();
+  Profile profile;
+  const ProfileScope scope(profile);
+  const torch::Tensor y = ops::linear(x, w).sum();
+  std::thread([&] { y.backward(); }).join();
+  ASSERT_EQ(profile.rows().size(), 2u);
+  EXPECT_EQ(profile.rows()[1].name, "linear backward");
+}
+
 TEST(Profile, ScopesNest) {
   Profile outer, inner;
   const ProfileScope scope(outer);

@@ -11,7 +11,6 @@
 #include "crope/base/file.h"
 #include "crope/base/interrupt.h"
 #include "crope/model/model_dir.h"
-#include "crope/ops/product_source.h"
 #include "crope/run/run_dir.h"
 #include "tests/train/tiny_run.h"
 
@@ -70,25 +69,6 @@ class Trainer : public testing::Test {
  protected:
   TinyRun tiny_;
 };
-
-TEST_F(Trainer, ARunKeepsTheProductsThatItBeganWith) {
-  const ops::ProductSource before = ops::product_source(ops::ProductUse::training);
-  for (const ops::ProductSource source : {ops::ProductSource::own, ops::ProductSource::blas}) {
-    const std::string name(Choice<ops::ProductSource>(source).name());
-    JobRequest request = tiny_.request(name, {{"keep_checkpoints", 0}});
-    request.program["products"] = name;
-    train(resolve_job(request), tiny_.log);
-    EXPECT_EQ(ops::product_source(ops::ProductUse::training), source);
-    const fs::path cut = tiny_.path(name + "_cut");
-    fs::copy(tiny_.path(name), cut, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-    run::link_checkpoint(cut, run::kLatestLink, 4);
-    ops::use_training_products(source == ops::ProductSource::own ? ops::ProductSource::blas : ops::ProductSource::own);
-    tiny_.run(name + "_cut", {{"keep_checkpoints", 0}});  // does not name the products again
-    EXPECT_EQ(ops::product_source(ops::ProductUse::training), source);
-    expect_same_run(tiny_.path(name), cut);
-  }
-  ops::use_training_products(before);
-}
 
 TEST_F(Trainer, LearnsAndWritesTheFieldsThatScriptsRead) {
   const TrainSummary summary = tiny_.run("run", {{"steps", 60}});
