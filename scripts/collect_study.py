@@ -4,8 +4,8 @@
   scripts/collect_study.py STUDY DESTINATION
 
 Copies run.json, metrics.jsonl, results.json and items.jsonl of every folder <variant>_<seed>/ whose metrics reach the
-last step of its run.json. Files that are there already and equal are left alone. Absolute paths of data in run.json
-become relative to the run: what is shared does not name folders of one machine.
+last step of its run.json. Files that are there already and equal are left alone. Absolute paths in run.json become
+relative to the run, and the program loses its folder: what is shared does not name folders of one machine.
 """
 import json
 import os
@@ -33,6 +33,8 @@ def content(run: pathlib.Path, name: str) -> str:
     for data in [record["data"], *record.get("validate_also", {}).values()]:
         if os.path.isabs(data["path"]):
             data["path"] = os.path.relpath(data["path"], run)
+    program, _, arguments = record["command"].partition(" ")
+    record["command"] = f"{os.path.basename(program) if os.path.isabs(program) else program} {arguments}"
     return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
 

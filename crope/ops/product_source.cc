@@ -48,7 +48,7 @@ ProductSource chosen(ProductUse use) {
   return forced ? *forced : of_machine(use);
 }
 
-// What a run has asked for; none before.
+// The source that a run requires; -1 where none does.
 std::atomic<int>& training_override() {
   static std::atomic<int> source = -1;
   return source;
