@@ -28,8 +28,10 @@ const std::vector<std::vector<std::string>> kRows = {
 };
 const std::set<std::string> kWithoutTorch = {"base", "formats", "text", "data", "world", "run", "report"};
 
-// The one place that chooses kernels, and the one that gives tensors the kernels' memory.
-const std::set<std::string> kKernelUsers = {"crope/ops/device.cc", "crope/ops/tensor_memory.cc"};
+// The one place that chooses kernels, the one that gives tensors the kernels' memory, and the one that chooses between
+// their products and those of a BLAS.
+const std::set<std::string> kKernelUsers = {"crope/ops/device.cc", "crope/ops/tensor_memory.cc",
+                                            "crope/ops/product_source.cc"};
 
 int row_of(const std::string& folder) {
   for (std::size_t row = 0; row < kRows.size(); ++row) {

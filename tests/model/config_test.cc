@@ -39,10 +39,10 @@ TEST(Config, ImpossibleModelsAreNamed) {
   expect_named("max_seq_len", [](ModelConfig& c) { c.max_seq_len = 0; });
   expect_named("rope_theta", [](ModelConfig& c) { c.rope_theta = 0; });
   expect_named("norm_eps", [](ModelConfig& c) { c.norm_eps = NAN; });
-  expect_named("num_heads = 7", [](ModelConfig& c) { c.num_heads = 7; });
+  expect_named("num_heads must divide d_model (got 7 and 1024)", [](ModelConfig& c) { c.num_heads = 7; });
   expect_named("num_heads", [](ModelConfig& c) { c.num_heads = 1024; });
   expect_named("half_rope_qk", [](ModelConfig& c) { c.d_model = 6 * 8, c.variant = Variant::half_rope_qk; });
-  expect_named("num_heads = 3000", [](ModelConfig& c) { c.num_heads = 3000; });
+  expect_named("num_heads must divide d_model (got 3000 and 1024)", [](ModelConfig& c) { c.num_heads = 3000; });
   expect_named("2^46", [](ModelConfig& c) { c.d_model = std::int64_t{1} << 30; });
   expect_named("d_model", [](ModelConfig& c) { c.d_model = std::int64_t{1} << 60; });
 }
