@@ -50,7 +50,7 @@ TEST(PruneCommand, MistakesAreNamed) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "--sparsity"},
       {" --sparsity 1", "expected a number from 0 to less than 1"},
-      {" --sparsity 0.3 --structure 2:4", "--structure 2:4 drops half"},
+      {" --sparsity 0.3 --structure 2:4", "structure 2:4 drops half"},
       {" --sparsity 0.5 --structure 4:8", "expected unstructured or 2:4, found '4:8'"},
       {" --sparsity 0.5 --pairs both", "expected complex or separate, found 'both'"},
   };

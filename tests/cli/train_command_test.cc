@@ -115,7 +115,7 @@ TEST_F(TrainCommand, OtherTextsAreValidatedAtTheEnd) {
   for (const auto& [flags, words] : std::vector<std::pair<std::string, std::string>>{
            {"--validate-also " + wiki, "expected NAME=DIR"},
            {"--validate-also wiki=" + wiki + " --validate-also wiki=" + wiki, "the name 'wiki' is given twice"},
-           {"--validate-every 0 --validate-also wiki=" + wiki, "--validate-every 0 turns off"}}) {
+           {"--validate-every 0 --validate-also wiki=" + wiki, "validate_every = 0 turns it off"}}) {
     const ProgramResult refused = train("--steps 4 " + flags);
     EXPECT_EQ(refused.status, 2) << flags << refused.err;
     EXPECT_NE(refused.err.find(words), std::string::npos) << refused.err;
@@ -210,7 +210,7 @@ TEST_F(TrainCommand, BadInputIsNamed) {
   for (const auto& [flags, status, words] : std::array<Case, 6>{{
            {"--vocab-size 100", 1, "outside the vocabulary of 100"},
            {"--batch-size 500", 1, "too few tokens"},
-           {"--num-heads 3", 2, "num_heads = 3 does not divide"},
+           {"--num-heads 3", 2, "num_heads must divide d_model (got 3 and 16)"},
            {"--steps 0", 2, "steps: expected at least 1"},
            {"--data-order random", 2, "random"},
            {"--device warp", 2, "unknown device 'warp'"},
