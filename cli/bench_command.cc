@@ -63,6 +63,8 @@ void print_bench(const study::BenchResult& result) {
     line("  forward", fmt::format("{:.2f} ms", 1e3 * step.forward_s));
     line("  backward", fmt::format("{:.2f} ms", 1e3 * step.backward_s));
     line("  optimiser", fmt::format("{:.2f} ms", 1e3 * step.optimizer_s));
+    line("  the same in bf16", fmt::format("{:.2f} ms forward, {:.2f} ms backward", 1e3 * each.bf16_step.forward_s,
+                                           1e3 * each.bf16_step.backward_s));
     line("  share of GEMM peak",
          fmt::format("{:.0f}% (forward and backward)", 100 * step.flops / step.gradient_s() / peak));
     line("  tensors at most", fmt::format("{} ({} of it weights, gradients and optimiser state)",
@@ -73,6 +75,8 @@ void print_bench(const study::BenchResult& result) {
     fmt::print("{}", profile_table(step.parts, step.mean_s, peak));
   }
   fmt::print("\n");
+  const std::string precision = study::recommended_precision(result);
+  line("faster training in", fmt::format("{}: crope train --precision {}", precision, precision));
   line("tokenizer", fmt::format("{:.1f} MB/s encoding, {:.1f} MB/s training", 1e-6 * result.tokenizer.encode_bytes,
                                 1e-6 * result.tokenizer.train_bytes));
   line("peak of memory", format_bytes(static_cast<double>(result.peak_memory)));
@@ -108,8 +112,11 @@ void run_bench_command(const BenchFlags& flags) {
     throw UsageError("--out and --axis belong to --growth", "crope bench --growth --out figures");
   }
   if (flags.growth) return run_growth(flags, log);
-  study::BenchOptions options{.step = {.config = flags.model.resolve(), .rows = flags.rows, .seq_len = flags.seq_len},
-                              .repetitions = flags.repetitions};
+  study::BenchOptions options;
+  options.step.config = flags.model.resolve();
+  options.step.rows = flags.rows;
+  options.step.seq_len = flags.seq_len;
+  options.repetitions = flags.repetitions;
   if (!flags.variants.empty()) options.variants = flags.variants;
   const study::BenchResult result = study::run_bench(options, log);
   flags.json ? fmt::print("{}\n", study::to_json(result).dump(2)) : print_bench(result);

@@ -106,6 +106,10 @@ BenchResult run_bench(const BenchOptions& options, Log& log) {
     VariantBench& variant = result.variants.emplace_back();
     variant.variant = name;
     variant.step = measure_step(shape, options.repetitions);
+    log.info(fmt::format("{}: a training step in bf16", name));
+    StepShape in_bf16 = shape;
+    in_bf16.precision = at::kBFloat16;
+    variant.bf16_step = measure_step(in_bf16, /*repetitions=*/1);  // where bf16 is slow it is very slow
     log.info(fmt::format("{}: decoding", name));
     variant.decode = measure_decoding(shape.config, options.decoded_tokens, ops::WeightType::fp32);
     for (const ops::WeightType type : {ops::WeightType::int8, ops::WeightType::int4}) {
@@ -116,6 +120,15 @@ BenchResult run_bench(const BenchOptions& options, Log& log) {
   result.tokenizer = measure_tokenizer(result.threads);
   result.peak_memory = peak_memory();
   return result;
+}
+
+std::string recommended_precision(const BenchResult& result) {
+  double fp32 = 0, bf16 = 0;
+  for (const VariantBench& each : result.variants) {
+    fp32 += each.step.gradient_s();
+    bf16 += each.bf16_step.gradient_s();
+  }
+  return bf16 < fp32 ? "bf16" : "fp32";
 }
 
 Json to_json(const StepCost& cost) {
@@ -142,6 +155,7 @@ Json to_json(const BenchResult& result) {
     }
     variants.push_back({{"variant", each.variant},
                         {"step", to_json(each.step)},
+                        {"bf16_step", to_json(each.bf16_step)},
                         {"gemm_share", each.step.flops / each.step.gradient_s() / result.machine.gemm_flops},
                         {"prefill_tokens_per_second", each.decode.prefill_tokens_per_second},
                         {"decode_tokens_per_second", each.decode.decode_tokens_per_second},
@@ -150,6 +164,7 @@ Json to_json(const BenchResult& result) {
   }
   return {{"threads", result.threads},
           {"instruction_set", result.instruction_set},
+          {"recommended_precision", recommended_precision(result)},
           {"gemm_flops", result.machine.gemm_flops},
           {"memory_read_bytes", result.machine.read_bytes},
           {"memory_write_bytes", result.machine.write_bytes},

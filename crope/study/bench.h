@@ -30,7 +30,8 @@ struct DecodeSpeed {
 
 struct VariantBench {
   std::string variant;
-  StepCost step;
+  StepCost step;                                    // in fp32
+  StepCost bf16_step = {};                          // the same step in bf16 by autocast
   DecodeSpeed decode;                               // with the weights in fp32
   std::map<std::string, DecodeSpeed> rounded = {};  // with the speeds of "int8" and "int4"
 };
@@ -49,6 +50,9 @@ struct BenchResult {
   TokenizerSpeed tokenizer;
   std::uint64_t peak_memory;  // of the process
 };
+
+// "fp32" or "bf16": the precision whose gradients take less time, summed over the variants.
+std::string recommended_precision(const BenchResult& result);
 
 // Throws UsageError if a variant is unknown or the shape impossible.
 BenchResult run_bench(const BenchOptions& options, Log& log);

@@ -13,6 +13,7 @@
 #include "crope/model/init.h"
 #include "crope/ops/tensor_memory.h"
 #include "crope/train/optimizer.h"
+#include "crope/train/train_step.h"
 
 namespace crope::study {
 namespace {
@@ -53,7 +54,10 @@ StepCost measure_step(const StepShape& shape, int repetitions) {
     ops::Profile first;
     const ops::ProfileScope scope(round == 0 ? first : profile);
     at::Tensor loss;
-    const double forward_s = seconds_of([&] { loss = model::loss(model, tokens); });
+    const double forward_s = seconds_of([&] {
+      const train::PrecisionScope precision(shape.precision, torch::kCPU);
+      loss = model::loss(model, tokens);
+    });
     const double backward_s = seconds_of([&] { loss.backward(); });
     const double update_s = seconds_of([&] { optimizer.step(kRate); });
     for (model::Parameter& parameter : model.parameters) parameter.value.mutable_grad() = at::Tensor();

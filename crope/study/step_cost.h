@@ -1,6 +1,8 @@
 // Measures the cost of a training step: time by part, and memory.
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +15,7 @@ struct StepShape {
   model::ModelConfig config;
   std::int64_t rows = 1;
   std::int64_t seq_len = 1;
+  at::ScalarType precision = at::kFloat;  // fp32, or bf16 by autocast
 
   std::int64_t tokens() const { return rows * seq_len; }
 };

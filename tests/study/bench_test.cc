@@ -23,10 +23,25 @@ TEST(Bench, WholeResultAsJson) {
   EXPECT_GT(variant.at("decode_tokens_per_second").get<double>(), 0);
   EXPECT_GT(variant.at("gemm_share").get<double>(), 0);
   EXPECT_FALSE(variant.at("step").at("parts").empty());
+  EXPECT_GT(variant.at("bf16_step").at("forward_s").get<double>(), 0);
+  EXPECT_GT(variant["bf16_step"].at("backward_s").get<double>(), 0);
   // The share of the peak is what the step did in its time, by the peak that stands beside it.
   const double rate = variant["step"].at("flops").get<double>() /
                       (variant["step"].at("forward_s").get<double>() + variant["step"].at("backward_s").get<double>());
   EXPECT_NEAR(variant.at("gemm_share").get<double>(), rate / json.at("gemm_flops").get<double>(), 1e-6);
+}
+
+TEST(Bench, RecommendsThePrecisionWhoseGradientsAreFaster) {
+  BenchResult result{};
+  result.variants = {{.variant = "rope"}, {.variant = "crope_all"}};
+  for (VariantBench& each : result.variants) {
+    each.step.forward_s = each.step.backward_s = 1;
+    each.bf16_step.forward_s = each.bf16_step.backward_s = 1.5;
+  }
+  EXPECT_EQ(recommended_precision(result), "fp32");
+  result.variants[0].bf16_step.backward_s = 0.2;
+  result.variants[1].bf16_step.backward_s = 0.2;
+  EXPECT_EQ(recommended_precision(result), "bf16");
 }
 
 TEST(Bench, RefusesWhatMakesNoSense) {
