@@ -22,9 +22,9 @@ def run_crope(*arguments, stdin=None):
     return result.stdout
 
 
-def score(model_dir, ids):
+def score(model_dir, ids, *flags):
     """Log-probabilities of ids[1:], as crope score gives them."""
-    text = run_crope("score", model_dir, "--json", "--ids", ",".join(map(str, ids)))
+    text = run_crope("score", model_dir, "--json", "--ids", ",".join(map(str, ids)), *flags)
     return json.loads(text)["logprobs"][1:]
 
 

@@ -96,7 +96,8 @@ def test_kept_blocks_are_the_widened_weights(model, kept):
     assert json.loads((kept / "config.json").read_text())["weights"] == "int4"
     assert (kept / "model.safetensors").stat().st_size < 0.2 * (model / "model.safetensors").stat().st_size
     ids = [1, 338, 28, 216, 1234, 44, 5, 900, 17, 3000, 42, 7] * 4
-    numpy.testing.assert_allclose(score(kept, ids), score(model, ids), atol=5e-4)
+    # In fp32 arithmetic: some machines round the activations of kept blocks to 8 bits.
+    numpy.testing.assert_allclose(score(kept, ids, "--weights", "fp32"), score(model, ids), atol=5e-4)
 
 
 def test_kept_blocks_answer_as_llama_cpp_does(gguf_file, kept, test_data):
