@@ -39,7 +39,7 @@ class Profile {
 // The profile of a scope; null once the scope has ended.
 using ProfileHandle = std::shared_ptr<Profile*>;
 
-// That of this thread's innermost scope; null without one.
+// The profile of this thread's innermost scope, or null.
 ProfileHandle current_profile();
 
 // Makes `profile` the one that this thread's operations are entered in.

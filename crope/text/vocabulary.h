@@ -21,7 +21,7 @@ struct Merge {
 };
 
 struct SpecialToken {
-  std::string content;  // its text in documents, which is also what it decodes to
+  std::string content;  // the text that stands for it in documents, and that it decodes to
   std::int32_t id;
 };
 

@@ -5,7 +5,7 @@
 
 namespace crope::train {
 
-// While it lives and is asked for, ATen takes operations that give the same bits every time, and throws where it has
+// While it lives, and if `wanted`, ATen uses operations that give the same bits every time, and throws where it has
 // none. Does nothing on the CPU, where every operation of a run repeats.
 class DeterministicScope {
  public:

@@ -19,7 +19,7 @@ double gradient_bytes(const model::ModelConfig& model, const TrainConfig& config
 std::int64_t fitting_rows(const model::ModelConfig& model, const TrainConfig& config, std::int64_t most, double free,
                           int ranks = 1);
 
-// Of a device other than the CPU; nothing where its LibTorch cannot tell.
+// Free bytes of a device other than the CPU, or nothing if LibTorch cannot tell.
 std::optional<std::uint64_t> free_device_memory(torch::Device device);
 
 // The micro-batch of a job that leaves it open: 2,048 tokens on the CPU, where more only takes memory, and where the

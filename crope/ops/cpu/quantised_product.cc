@@ -367,7 +367,7 @@ void quantised_complex_product(const QuantisedColumns& x, const WeightMatrix& a,
     panel_sums(a, columns, panel, sums_a.data());
     panel_sums(b, columns, panel, sums_b.data());
     for (std::int64_t r = 0; r < y.rows; ++r) {
-      // Of the real and of the imaginary piece of the row.
+      // Sums with the real and with the imaginary piece of the row.
       float *re = sums_a.data() + 2 * r * kPanelRows, *im = re + kPanelRows;
       const float *b_re = sums_b.data() + 2 * r * kPanelRows, *b_im = b_re + kPanelRows;
       for (std::int64_t i = 0; i < kPanelRows; ++i) {
