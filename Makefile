@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 CROPE := build/release/crope
 
-.PHONY: help setup build everything test test-parity test-python test-all test-asan test-asan-parsers test-tsan fuzz quickstart results bench format check-format install package docs clean
+.PHONY: help setup build everything test test-parity test-python test-all test-asan test-asan-parsers test-tsan fuzz quickstart results bench gpu-check format check-format install package docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -76,6 +76,9 @@ bench: everything  ## a training step beside PyTorch's, at paper size and a smal
 	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py
 	@$(or $(CROPE_DEPS),.deps)/venv/bin/python bench/compare_pytorch.py --size small --parts tied,eager,compile,optimizer
 	@build/release/bench/ops_bench --benchmark_repetitions=7 --benchmark_enable_random_interleaving=true --benchmark_report_aggregates_only=true
+
+gpu-check: build  ## on a machine with an NVIDIA GPU: speed beside PyTorch, memory, losses beside the CPU; prints a report
+	@$(or $(CROPE_DEPS),.deps)/venv/bin/python scripts/gpu_check.py
 
 CLANG_FORMAT = $(or $(CROPE_DEPS),.deps)/venv/bin/clang-format
 
