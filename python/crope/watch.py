@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m crope.watch", description=__doc__)
     parser.add_argument("run", type=Path, help="run directory of 'crope train'")
     parser.add_argument("--to", choices=TOOLS, required=True, help="where the metrics go")
-    parser.add_argument("--once", action="store_true", help="send the metrics so far and exit, also while the run continues")
+    parser.add_argument("--once", action="store_true", help="send the metrics so far and exit")
     parser.add_argument("--interval", type=float, default=2.0, help="seconds between reads of the file")
     parser.add_argument("--dir", type=Path, help="folder for the tool's files (tensorboard: RUN/tensorboard)")
     parser.add_argument("--project", default="crope", help="project of wandb or trackio")
