@@ -241,7 +241,7 @@ def activations(memory):
 
 
 def lines_of(results, size):
-    """The table: what was measured, as a ratio that should be large, and what is asked for at least."""
+    """The rows of the table: what was measured, the ratio (larger is better) and its target."""
     lines = []
 
     def line(what, value, target=None, form="{:.2f}x"):
@@ -303,7 +303,7 @@ def lines_of(results, size):
 def print_table(results, size):
     lines = lines_of(results, size)
     width = max(len(what) for what, _, _ in lines)
-    print(f"{'':<{width}}  {'measured':>9}{'at least':>10}")
+    print(f"{'':<{width}}  {'measured':>9}{'target':>10}")
     for what, value, target in lines:
         print(f"{what:<{width}}  {value:>9}{target:>10}")
 
@@ -312,13 +312,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="paper")
     parser.add_argument("--variants", default="rope,crope_all", help="comma-separated")
-    parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated, of those above")
+    parser.add_argument("--parts", default=",".join(PARTS), help="parts to run, comma-separated")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--stock-rounds", type=int, default=1, help="of torch.optim.Muon, which takes minutes at paper size")
+    parser.add_argument("--stock-rounds", type=int, default=1, help="rounds of torch.optim.Muon, which takes minutes at paper size")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--step-bench", default=str(ROOT / "build" / "release" / "bench" / "step_bench"))
     parser.add_argument("--ops-bench", default=str(ROOT / "build" / "release" / "bench" / "ops_bench"))
-    parser.add_argument("--keep", metavar="FILE", help="keep the figures of each part here, and go on with those that are there")
+    parser.add_argument("--keep", metavar="FILE", help="store each part's figures in FILE; a later call skips the parts it holds")
     parser.add_argument("--json", action="store_true", help="all figures instead of the table")
     parser.add_argument("--worker", choices=["eager", "compile"], help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -31,7 +31,7 @@ PAPER_SHAPE = {"num_layers": 16, "num_heads": 8, "d_model": 1024, "d_ff": 1024}
 PROMPT = [97 + 31 * t for t in range(64)]
 STREAMS = 8
 LM_EVAL_BATCHES = [1, 2, 4, 8, 16]
-# Of each row: whether more or less of it is better, and how much is asked for.
+# For each row: whether larger (">") or smaller ("<") is better, and the target.
 GOALS = {
     "8 streams, total tokens/s to one stream": (">", 4.0),
     "HTTP overhead on one stream": ("<", 0.05),
@@ -296,7 +296,7 @@ def main():
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--gpt2", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--llama", help="a Python with llama-cpp-python; without one the row decode is left out")
+    parser.add_argument("--llama", help="a Python with llama-cpp-python; without one the row "decode" is skipped")
     parser.add_argument("--rows", default=",".join(ROWS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=48)
@@ -313,7 +313,7 @@ def main():
     rows, figures = {}, {}
     for name in args.rows.split(","):
         if name == "decode" and not args.llama:
-            print("decode is left out: no --llama", file=sys.stderr)
+            print("decode is skipped: no --llama", file=sys.stderr)
             continue
         ratios, numbers = ROWS[name](args)
         rows |= ratios

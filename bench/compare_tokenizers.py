@@ -6,8 +6,8 @@
 
 --data is a file of JSON lines with a field `text`; --gpt2 a folder with GPT-2's encoder.json and vocab.bpe.
 
-Encoding is timed inside each program, loading and reading left out, and every pass starts with a tokenizer that has
-not seen the text. The programs take turns, so that a machine that slows down slows all of them; figures are medians,
+Encoding is timed inside each program, without loading and reading. Every pass starts with a new tokenizer that has
+not encoded the text before. The programs take turns, so that a machine that slows down slows all of them; figures are medians,
 and ours, which last a fraction of a second, are of several passes each turn.
 Wall-clock figures need a quiet machine; processor time, given beside them, also holds on a busy one.
 Training is timed as a whole process, from the file to the written tokenizer.

@@ -25,7 +25,7 @@ struct InspectFlags {
   bool json = false;
 };
 
-// The one that was asked for, or the directory's own.
+// The tokenizer of --tokenizer, or the data directory's own.
 std::optional<text::Tokenizer> find_tokenizer(const InspectFlags& flags) {
   if (!flags.tokenizer.empty()) return text::Tokenizer::load(tokenizer_path(flags.tokenizer));
   const std::filesystem::path own = std::filesystem::path(flags.dir) / text::kTokenizerFile;

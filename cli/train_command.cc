@@ -98,7 +98,7 @@ void print_dry_run(const train::TrainJob& job, const train::DryRun& run, bool as
   row("a checkpoint", format_bytes(static_cast<double>(run.checkpoint_bytes)));
 }
 
-// train(), and a table of what took how long when that is asked for.
+// train(); with `wanted`, also prints a table of what took how long.
 train::TrainSummary train_and_profile(const train::TrainJob& job, Log& log, const auto& group, bool wanted) {
   if (!wanted) return train::train(job, log, group);
   ops::Profile profile;
