@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/text_table.h"
+#include "crope/analysis/context_use.h"
 #include "crope/analysis/layer_losses.h"
 #include "crope/base/error.h"
 #include "crope/base/log.h"
@@ -23,8 +24,10 @@ struct AnalyzeFlags {
   std::string out;
   std::string text;
   std::int64_t tokens = analysis::TextOptions{}.tokens;
+  std::int64_t row_tokens = 0;
   int threads = 0;
   bool structure = false;
+  bool context = false;
   bool layers = false;
   bool json = false;
 };
@@ -83,9 +86,62 @@ void run_structure(const AnalyzeFlags& flags, Log& log) {
   print_structure(report, flags.layers);
 }
 
+Json context_to_json(const analysis::ContextUse& use) {
+  Json positions = Json::array(), recall = Json::array();
+  for (const analysis::PositionLoss& each : use.positions) {
+    positions.push_back({{"first", each.first},
+                         {"end", each.end},
+                         {"tokens", each.tokens},
+                         {"loss", each.loss},
+                         {"standard_error", each.standard_error}});
+  }
+  for (const analysis::Recall& each : use.recall) {
+    recall.push_back({{"distance", each.distance},
+                      {"passages", each.passages},
+                      {"unread", each.unread},
+                      {"again", each.again},
+                      {"gain", each.gain},
+                      {"standard_error", each.standard_error}});
+  }
+  return {{"positions", positions}, {"recall", recall}};
+}
+
+void print_context(const analysis::ContextUse& use) {
+  fmt::print("{:<16}{:>10}{:>18}\n", "tokens before", "tokens", "loss");
+  for (const analysis::PositionLoss& each : use.positions) {
+    fmt::print("{:<16}{:>10}{:>18}\n", fmt::format("{} to {}", each.first, each.end - 1), each.tokens,
+               fmt::format("{:.4f} ± {:.4f}", each.loss, each.standard_error));
+  }
+  if (use.recall.empty()) return;
+  fmt::print("\n{:<16}{:>10}{:>18}{:>10}{:>18}\n", "distance", "passages", "loss of a passage", "again", "gain");
+  for (const analysis::Recall& each : use.recall) {
+    fmt::print("{:<16}{:>10}{:>18.4f}{:>10.4f}{:>18}\n", each.distance, each.passages, each.unread, each.again,
+               fmt::format("{:.4f} ± {:.4f}", each.gain, each.standard_error));
+  }
+}
+
+void run_context(const AnalyzeFlags& flags, Log& log) {
+  if (flags.text.empty()) throw UsageError("--context needs a text to measure on", "add --text FILE");
+  const model::LanguageModel model = model::load_language_model(flags.dir, log);
+  const std::int64_t row_tokens = flags.row_tokens > 0 ? flags.row_tokens : model.window();
+  const std::vector<torch::Tensor> rows =
+      model::text_rows(model, flags.text, {.tokens = flags.tokens, .row_tokens = row_tokens});
+  if (rows.size() < 2) {
+    log.warn(
+        fmt::format("one row of {} tokens: recall needs two. Raise --tokens, or lower --row-tokens", rows[0].size(1)));
+  }
+  const analysis::ContextUse use = analysis::context_use(model.model, rows);
+  if (flags.json) {
+    fmt::print("{}\n", context_to_json(use).dump());
+    return;
+  }
+  print_context(use);
+}
+
 analysis::LayerLosses losses_on_text(const AnalyzeFlags& flags, const analysis::ModelAnalysis& analysis, Log& log) {
   const model::LanguageModel model = model::load_language_model(analysis.last().dir, log);
-  return analysis::layer_losses(model.model, model::text_rows(model, flags.text, {.tokens = flags.tokens}));
+  return analysis::layer_losses(
+      model.model, model::text_rows(model, flags.text, {.tokens = flags.tokens, .row_tokens = flags.row_tokens}));
 }
 
 void print_layer_losses(const analysis::LayerLosses& layers) {
@@ -100,6 +156,14 @@ void run(const AnalyzeFlags& flags) {
   Log log(stderr);
   at::set_num_threads(resolve_thread_count(flags.threads));
   if (flags.tokens < 1) throw UsageError(fmt::format("--tokens {}: expected at least 1", flags.tokens));
+  if (flags.row_tokens < 0) throw UsageError(fmt::format("--row-tokens {}: expected 0 or more", flags.row_tokens));
+  if (flags.context && flags.structure) {
+    throw UsageError("--context and --structure print different tables", "run the command once with each");
+  }
+  if (flags.context) {
+    run_context(flags, log);
+    return;
+  }
   if (flags.structure) {
     run_structure(flags, log);
     if (!flags.json && !flags.out.empty()) fmt::print("wrote {}/index.html\n", flags.out);
@@ -133,7 +197,12 @@ void declare_analyze(Flags& flags) {
   flags.option("--text", values->text,
                "Text file: also print the loss of each layer's output under the final norm and output projection. With "
                "--structure: also measure queries and keys on it, and the loss without their conjugate-linear part");
+  flags.option("--context", values->context,
+               "Print the loss of --text by position, and what the model gains where a passage of 32 tokens comes a "
+               "second time, by distance, instead of energies");
   flags.option("--tokens", values->tokens, "Largest number of tokens of --text to measure on");
+  flags.option("--row-tokens", values->row_tokens,
+               "Tokens per row of --text (0: at most 512; with --context the model's window)");
   flags.option("--out", values->out, "Folder for the numbers as JSON, the figures and a page that shows them");
   flags.option("--layers", values->layers, "Print every layer, not only all layers together");
   flags.option("--threads", values->threads, "Number of threads (0: all processors)");

@@ -74,6 +74,13 @@ TEST(UpcycleCommand, AnAnnealedModelIsTrainedIntoATiedOne) {
   const auto analysis = test::run_program("analyze " + at + "/tied --text " + at + "/text.txt --json");
   ASSERT_EQ(analysis.status, 0) << analysis.err;
   EXPECT_EQ(parse_json(analysis.out, "analyze")["layer_losses"]["losses"].size(), 2u);
+  const auto context = test::run_program("analyze " + at + "/tied --context --text " + at + "/text.txt --json");
+  ASSERT_EQ(context.status, 0) << context.err;
+  const Json use = parse_json(context.out, "analyze");
+  ASSERT_EQ(use["positions"].size(), 1u) << "the window has 64 tokens";
+  EXPECT_EQ(use["positions"][0]["end"], 64);
+  EXPECT_TRUE(use["recall"].empty());
+  EXPECT_EQ(test::run_program("analyze " + at + "/tied --context").status, 2) << "no text";
   EXPECT_EQ(
       test::run_program("train --data " + at + "/data --out " + at + "/none --temperature 2" + test::kTinyShape).status,
       2);
