@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -11,6 +12,7 @@ namespace {
 constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
 constexpr std::size_t kLanes = 4;  // independent chains, so that their multiplications overlap
 constexpr std::size_t kStripe = kLanes * sizeof(std::uint64_t);
+constexpr std::size_t kBlock = 16 << 20;  // a multiple of kStripe
 
 std::uint64_t mix(std::uint64_t state, std::uint64_t word) {
   const std::uint64_t product = (state ^ word) * kMultiplier;
@@ -25,11 +27,16 @@ void add_stripe(std::array<std::uint64_t, kLanes>& lanes, const std::byte* strip
 
 }  // namespace
 
-std::uint64_t content_hash(std::span<const std::byte> bytes, std::uint64_t start) {
+std::uint64_t content_hash(std::span<const std::byte> bytes, std::uint64_t start,
+                           const std::function<void()>& between) {
   std::array<std::uint64_t, kLanes> lanes;
   for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mix(start, i + 1);
   const std::size_t size = bytes.size();
-  for (; bytes.size() >= kStripe; bytes = bytes.subspan(kStripe)) add_stripe(lanes, bytes.data());
+  while (bytes.size() >= kStripe) {
+    if (between) between();
+    const std::size_t end = bytes.size() - std::min(bytes.size(), kBlock);
+    for (; bytes.size() >= end + kStripe; bytes = bytes.subspan(kStripe)) add_stripe(lanes, bytes.data());
+  }
   std::array<std::byte, kStripe> tail{};
   if (!bytes.empty()) std::memcpy(tail.data(), bytes.data(), bytes.size());
   add_stripe(lanes, tail.data());

@@ -8,22 +8,33 @@
 
 #include "crope/base/content_hash.h"
 #include "crope/base/error.h"
+#include "crope/base/interrupt.h"
 
 namespace crope::dist {
 namespace {
 
-// An error's words on the way to other ranks; empty means that there was none.
+constexpr char kInterrupted = 'i', kFailed = 'f';
+
+// An error's kind and words on the way to other ranks; empty means that there was none.
 std::string encode_failure(const std::exception& e) {
   const auto* error = dynamic_cast<const Error*>(&e);
-  return fmt::format("{}\n{}", e.what(), error != nullptr ? error->hint() : "");
+  const bool is_interrupt = dynamic_cast<const Interrupted*>(&e) != nullptr;
+  return fmt::format("{}{}\n{}", is_interrupt ? kInterrupted : kFailed, e.what(),
+                     error != nullptr ? error->hint() : "");
 }
 
 std::string message_of(const std::string& failure) {
-  return failure.substr(0, failure.rfind('\n'));
+  return failure.substr(1, failure.rfind('\n') - 1);
 }
 
 std::string hint_of(const std::string& failure) {
   return failure.substr(failure.rfind('\n') + 1);
+}
+
+void throw_if_one_was_interrupted(std::span<const std::string> failures) {
+  for (const std::string& failure : failures) {
+    if (failure.starts_with(kInterrupted)) throw Interrupted(message_of(failure));
+  }
 }
 
 }  // namespace
@@ -46,6 +57,7 @@ void run_on_all_ranks(ProcessGroup& group, const std::function<void()>& work) {
     throw;
   }
   if (mine) std::rethrow_exception(mine);
+  throw_if_one_was_interrupted(failures);
   for (std::size_t rank = 0; rank < failures.size(); ++rank) {
     if (failures[rank].empty()) continue;
     throw Error(fmt::format("rank {}: {}", rank, message_of(failures[rank])), hint_of(failures[rank]));
@@ -59,7 +71,9 @@ bool all_succeed(ProcessGroup& group, const std::function<void()>& work, std::st
   } catch (const Error& e) {
     failure = encode_failure(e);
   }
-  for (const std::string& each : group.gather(failure)) {
+  const std::vector<std::string> failures = group.gather(failure);
+  throw_if_one_was_interrupted(failures);
+  for (const std::string& each : failures) {
     if (each.empty()) continue;
     message = message_of(each);
     return false;

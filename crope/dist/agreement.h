@@ -12,10 +12,12 @@
 namespace crope::dist {
 
 // Does `work` on this rank and waits for the others. Where it fails it throws what it threw; everywhere else it then
-// throws Error with the number of the rank that failed and its message.
+// throws Error with the number of the rank that failed and its message, or Interrupted where a signal stopped that
+// rank.
 void run_on_all_ranks(ProcessGroup& group, const std::function<void()>& work);
 
-// Whether `work` did not throw Error on any rank. Otherwise `message` is that of the first rank that did.
+// Whether `work` did not throw Error on any rank. Otherwise `message` is that of the first rank that did. Throws
+// Interrupted on every rank if a signal stopped the work of one: it has not failed.
 bool all_succeed(ProcessGroup& group, const std::function<void()>& work, std::string& message);
 
 // Throws Error naming the ranks that hold other tensors than rank 0. `what` stands in the message.

@@ -5,6 +5,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/interrupt.h"
 #include "crope/model/pair_layout.h"
 #include "crope/model/quantise.h"
 #include "crope/model/tensor_file.h"
@@ -57,6 +58,7 @@ Transformer load_model(const fs::path& path, Log& log, const torch::TensorOption
   file.require_memory_of_copies(target);
   std::vector<Tensor> values;
   for (const ParameterSpec& spec : file.specs()) {
+    throw_if_interrupted();
     values.push_back(file.read(spec, target));
     warn_of_bad_values(values.back(), spec.name, file.path(), log);
   }
@@ -69,6 +71,7 @@ Transformer load_quantised_model(const fs::path& path, Log& log, std::optional<o
   const ParameterFile file(dir, parameter_specs(config));
   std::vector<StoredValue> values;
   for (const ParameterSpec& spec : file.specs()) {
+    throw_if_interrupted();
     if (!type || spec.role == Role::gain) {
       values.push_back(file.read_stored(spec));
     } else {

@@ -25,7 +25,7 @@ ops::WeightType load_weight_type(const std::filesystem::path& model_dir);
 // Loads a model directory or a run's newest checkpoint; quantised weights are widened. Tensors that are the same on
 // disk and in memory are mapped; the others are copied one at a time. `options` gives type (fp32 unless set) and
 // device. Throws Error naming file and tensor if one is missing, unknown, or of another shape than config.json says.
-// Warns of values that are not finite.
+// Warns of values that are not finite. A signal ends it between two tensors (Interrupted).
 Transformer load_model(const std::filesystem::path& path, Log& log, const torch::TensorOptions& options = {});
 
 // The same for inference alone, one tensor at a time: matrices rounded to `type`, int8 or int4, or as they are stored

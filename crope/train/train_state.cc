@@ -9,6 +9,7 @@
 #include "crope/base/content_hash.h"
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/interrupt.h"
 #include "crope/base/json_fields.h"
 #include "crope/base/memory.h"
 #include "crope/data/data_dir.h"
@@ -32,8 +33,9 @@ constexpr const char* kStateFile = "train_state.json";
 constexpr const char* kTensorsFile = "train_state.safetensors";
 constexpr std::array kHashedFiles = {model::kConfigFile, model::kWeightsFile, kTensorsFile};
 
-std::string file_hash(const fs::path& path) {
-  return hash_text(content_hash(MappedFile::open(path)->bytes()));
+// `between` as in content_hash().
+std::string file_hash(const fs::path& path, const std::function<void()>& between = {}) {
+  return hash_text(content_hash(MappedFile::open(path)->bytes(), 0, between));
 }
 
 std::uint64_t checkpoint_bytes(const model::Transformer& model, const Optimizer& optimizer) {
@@ -168,7 +170,7 @@ LoadedCheckpoint load_checkpoint(const fs::path& checkpoint, Log& log, const tor
   if (!state.has_own_hash) log.warn(fmt::format("{} has no hash of its own: it was written by version 0.1", origin));
   const JsonFields hashes(state.file_hashes, origin);
   for (const char* name : kHashedFiles) {
-    if (file_hash(checkpoint / name) != hashes.get<std::string>(name)) {
+    if (file_hash(checkpoint / name, throw_if_interrupted) != hashes.get<std::string>(name)) {
       throw Error(
           fmt::format("{} is damaged: its hash differs from the one in {}", (checkpoint / name).string(), kStateFile));
     }
@@ -184,6 +186,7 @@ void load_optimizer_state(const fs::path& checkpoint, Optimizer& optimizer) {
                 "the optimiser's options have changed");
   }
   for (const NamedState& each : optimizer.state()) {
+    throw_if_interrupted();
     const Tensor saved = model::view_tensor(file, each.name);
     if (saved.sizes() != at::IntArrayRef(each.shape)) {
       throw Error(fmt::format("{}: tensor '{}' has another shape than its parameter", file.path().string(), each.name));

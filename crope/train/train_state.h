@@ -27,12 +27,13 @@ struct LoadedCheckpoint {
   TrainProgress progress;
 };
 
-// Throws Error naming the file if anything in the checkpoint is missing, damaged, or not as it was written.
+// Throws Error naming the file if anything in the checkpoint is missing, damaged, or not as it was written. A signal
+// ends it (Interrupted), also in the middle of a large file.
 LoadedCheckpoint load_checkpoint(const std::filesystem::path& checkpoint, Log& log,
                                  const torch::TensorOptions& options = {});
 
 // Restores what the optimiser of that model holds on this rank, whatever the number of ranks that saved it. Throws
-// Error naming the tensor that does not fit.
+// Error naming the tensor that does not fit, and Interrupted after a signal.
 void load_optimizer_state(const std::filesystem::path& checkpoint, Optimizer& optimizer);
 
 }  // namespace crope::train

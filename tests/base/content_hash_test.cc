@@ -40,6 +40,19 @@ TEST(ContentHash, EveryBitAndTheLengthCount) {
   }
 }
 
+TEST(ContentHash, WorkOnManyBytesCanBeEnded) {
+  const std::string text((40 << 20) + 7, 'x');
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  int calls = 0;
+  EXPECT_EQ(hash_text(content_hash(bytes, 0, [&] { ++calls; })), "c6587ce1dcb6019b");
+  EXPECT_EQ(calls, 3);
+  struct Enough {};
+  const auto end_at_second = [&, left = 2]() mutable {
+    if (--left == 0) throw Enough();
+  };
+  EXPECT_THROW(content_hash(bytes, 0, end_at_second), Enough);
+}
+
 TEST(ContentHash, PiecesAreChained) {
   EXPECT_NE(hash_of("b", hash_of("a")), hash_of("a", hash_of("b")));
   EXPECT_NE(hash_of("b", hash_of("a")), hash_of("b"));

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "crope/base/error.h"
+#include "crope/base/interrupt.h"
 #include "tests/dist/rank_threads.h"
 
 namespace crope::dist {
@@ -42,6 +43,23 @@ TEST(AllSucceed, SaysAlikeOnEveryRank) {
     EXPECT_EQ(message, "damaged");
   });
   for (const std::string& message : messages) EXPECT_EQ(message, "");
+}
+
+TEST(AllSucceed, ASignalToOneRankIsNoFailureOfItsWork) {
+  const auto messages = test::run_ranks(3, [](const auto& group) {
+    const auto work = [&] {
+      if (group->rank() == 1) throw Interrupted("interrupted");
+    };
+    std::string message;
+    EXPECT_THROW(all_succeed(*group, work, message), Interrupted);
+    EXPECT_THROW(run_on_all_ranks(*group, work), Interrupted);
+  });
+  for (const std::string& message : messages) EXPECT_EQ(message, "");
+  ProcessGroup alone;
+  std::string message;
+  EXPECT_THROW(all_succeed(
+                   alone, [] { throw Interrupted("interrupted"); }, message),
+               Interrupted);
 }
 
 TEST(CheckSame, NamesTheRankThatDiffers) {

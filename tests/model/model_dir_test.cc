@@ -1,10 +1,12 @@
 #include "crope/model/model_dir.h"
 
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/interrupt.h"
 #include "crope/model/init.h"
 #include "crope/model/tensor_file.h"
 #include "tests/temporary_folder.h"
@@ -56,6 +58,16 @@ class ModelDir : public testing::Test {
   test::TemporaryFolder folder_;
   Log log_{nullptr};
 };
+
+TEST_F(ModelDir, ASignalEndsLoading) {
+  save_model(make_random_transformer(tiny(Variant::rope)), folder_ / "model");
+  const InterruptScope scope;
+  EXPECT_NO_THROW(load_model(folder_ / "model", log_));
+  EXPECT_NO_THROW(load_quantised_model(folder_ / "model", log_));
+  ::raise(SIGTERM);
+  EXPECT_THROW(load_model(folder_ / "model", log_), Interrupted);
+  EXPECT_THROW(load_quantised_model(folder_ / "model", log_), Interrupted);
+}
 
 TEST_F(ModelDir, RoundTripIsBitIdenticalForAllVariants) {
   for (const VariantTraits& variant : kVariants) {

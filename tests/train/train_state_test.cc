@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <functional>
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/interrupt.h"
 #include "crope/base/json.h"
 #include "crope/model/init.h"
 #include "crope/run/run_dir.h"
@@ -70,6 +72,14 @@ TEST_F(TrainState, DamageOfAnyFileIsFound) {
     write_file(checkpoint() / name, good);
   }
   EXPECT_NO_THROW(load_checkpoint(checkpoint(), log_));
+}
+
+TEST_F(TrainState, ASignalEndsLoadingAndNotSaving) {
+  const InterruptScope scope;
+  ::raise(SIGTERM);
+  save_checkpoint(folder_.path(), model_, optimizer_, progress_, {});
+  EXPECT_THROW(load_checkpoint(checkpoint(), log_), Interrupted);
+  EXPECT_THROW(load_optimizer_state(checkpoint(), optimizer_), Interrupted);
 }
 
 TEST_F(TrainState, AnEditedStateIsRefused) {

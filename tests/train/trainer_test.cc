@@ -158,6 +158,21 @@ TEST_F(Trainer, ADamagedNewestCheckpointGivesWayToTheOneBefore) {
   }
 }
 
+// It says nothing against the checkpoint: no older one is taken.
+TEST_F(Trainer, ASignalWhileACheckpointIsLoadedLeavesTheRunAsItIs) {
+  tiny_.run("run", {{"steps", 8}});
+  fs::copy(tiny_.path("run"), tiny_.path("other"), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  {
+    const InterruptScope scope;
+    ::raise(SIGTERM);
+    EXPECT_THROW(tiny_.run("run"), Interrupted);
+  }
+  expect_same_run(tiny_.path("other"), tiny_.path("run"));
+  tiny_.run("run");
+  tiny_.run("other");
+  expect_same_run(tiny_.path("other"), tiny_.path("run"));
+}
+
 TEST_F(Trainer, ABestLinkThatWasNotMovedInTimeIsMended) {
   tiny_.run("run", {{"keep_checkpoints", 0}});
   const fs::path link = tiny_.path("run") / run::kBestLink, best = fs::read_symlink(link);
