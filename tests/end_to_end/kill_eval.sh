@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # An evaluation killed at random moments ends in the results of an undisturbed one: kill_eval.sh PROGRAM [KILLS]
 set -euo pipefail
-program=$1
+program=$(realpath "$1")
 kills=${2:-25}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -45,7 +45,11 @@ RANDOM=20261116
 metrics=$folder/hunted/metrics.jsonl
 size() { stat -c %s "$metrics" 2>/dev/null || echo 0; }
 done_kills=0
-for ((i = 0; i < kills; ++i)); do
+for ((i = 0; done_kills < kills; ++i)); do
+  if [ "$(readlink "$folder/hunted/latest")" = checkpoints/step_00000120 ]; then # it had finished: once more from the beginning
+    same_files "$folder/whole_crope_all" "$folder/hunted"
+    rm -r "$folder/hunted"
+  fi
   before=$(size)
   train "$folder/hunted" crope_all killed & pid=$!
   if ((i % 4 > 0)); then
