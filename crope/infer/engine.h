@@ -28,7 +28,7 @@ enum class FinishReason {
   length,     // max_tokens
   window,     // max_seq_len tokens have been read: the model has no place for another
   end_token,  // one of the end tokens came
-  memory,     // there is no memory for its next keys and values; the others continue
+  memory,     // there is no memory for its next token; the others continue
 };
 
 const char* finish_reason_name(FinishReason reason);
@@ -117,15 +117,24 @@ class Engine {
   struct Sequence;
   struct Kept;
   struct Row;
+  struct Budget;
+  struct Step;
 
   void share_prefix(Sequence& sequence);
   bool waits_for_another(const Sequence& sequence) const;
-  void score_prompts(std::span<const Row> rows);
+  void keep(Sequence& sequence);
+  void drop_kept();
+  bool make_room(Sequence& sequence, std::int64_t count);
+  void give_up(Sequence& sequence, Step& step, std::list<Sequence>& failed);
+  Step plan(const Budget& budget, std::list<Sequence>& failed);
+  Step read(std::list<Sequence>& failed);
+  void score_prompts(Step& step, std::list<Sequence>& failed);
+  void score_rows(std::span<const Row> all);
   void add_guess(Sequence& sequence, std::int64_t room);
   void take_tokens(Sequence& sequence, const at::Tensor& logits, std::int64_t row, std::vector<TokenEvent>& events);
   TokenEvent take_token(Sequence& sequence, std::span<float> logits);
-  void keep(Sequence& sequence);
-  bool make_room(Sequence& sequence, std::int64_t count);
+  void take_next_tokens(std::span<const Row> rows, Step& step, std::list<Sequence>& failed,
+                        std::vector<TokenEvent>& events);
 
   Decoder decoder_;
   EngineOptions options_;

@@ -59,7 +59,7 @@ void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const 
       if (place == running.end() || std::ranges::find(stopped, event.sequence) != stopped.end()) return;
       Running& sequence = place->second;
       if (event.finish == FinishReason::memory) {
-        throw Error(fmt::format("no memory is left for the keys and values of sequence {}", sequence.index),
+        throw Error(fmt::format("no memory is left for the next token of sequence {}", sequence.index),
                     "ask for fewer tokens or a smaller batch");
       }
       sequence.result.ids.push_back(event.id);
