@@ -25,7 +25,7 @@ std::string without_bare_constants(std::string_view text) {
   std::string result;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size();) {
-    if (!in_string) {
+    if (!in_string && (text[i] == 'N' || text[i] == 'I' || text[i] == '-')) {
       std::size_t length = 0;
       for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
         if (text.substr(i).starts_with(word)) length = word.size();

@@ -8,6 +8,8 @@ cd "$(dirname "$program")"
 mapfile -t targets < <(CROPE_FUZZ_SEEDS=corpus "$program")
 if [ $# -gt 2 ]; then targets=("${@:3}"); fi
 mkdir -p crashes
+# Readers of files get theirs in memory: on a disk, most of a run is waiting.
+if [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi
 export ASAN_OPTIONS=detect_container_overflow=0:detect_leaks=0
 status=0
 for target in "${targets[@]}"; do
