@@ -2,15 +2,14 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <vector>
 
-#include "crope/base/rounding.h"
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
 #include "crope/ops/derived_weights.h"
 #include "crope/ops/device.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/logit_chunks.h"
 #include "crope/ops/products.h"
 #include "crope/ops/profile.h"
 
@@ -21,26 +20,14 @@ using torch::Tensor;
 
 constexpr const char* kLinearCrossEntropy = "linear_cross_entropy";
 
-// Rows whose logits take at most 256 MB, in chunks of nearly one size: enough of them to keep the products at full
-// speed, few enough to stay small beside the weights.
-int64_t chunk_rows(int64_t R, int64_t V) {
-  constexpr int64_t kLogitsPerChunk = int64_t{1} << 26;
-  return even_piece(R, std::clamp<int64_t>(kLogitsPerChunk / V, 64, 4096));
-}
+constexpr int64_t kLogitsPerChunk = int64_t{1} << 26;  // 256 MB
 
 // Calls visit(first row, x rows, target rows) for each chunk.
 template <typename Visit>
 void for_each_chunk(const Tensor& x, const Tensor& weight, const Tensor& targets, const Visit& visit) {
-  const int64_t step = chunk_rows(x.size(0), weight.size(0));
-  for (int64_t row = 0; row < x.size(0); row += step) {
-    const int64_t rows = std::min(step, x.size(0) - row);
+  for_each_logit_chunk(x.size(0), weight.size(0), kLogitsPerChunk, [&](int64_t row, int64_t rows) {
     visit(row, x.narrow(0, row, rows), targets.narrow(0, row, rows));
-  }
-}
-
-// Logits, losses and sums over chunks are in fp32 at least: the softmax of bf16 logits loses the loss's last digits.
-torch::ScalarType wide_type(const Tensor& x) {
-  return x.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
+  });
 }
 
 // The losses [R] of logits[R, V], which become share (softmax - onehot(target)), or anything where share is 0.
@@ -72,7 +59,7 @@ void check_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& ta
 // dL/dlogits = (softmax - onehot) / R, so both gradients follow from a chunk of logits while it is there.
 ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
   const int64_t R = x.size(0), V = weight.size(0);
-  const auto type = wide_type(x);
+  const auto type = logit_type(x);
   const bool is_wide = x.scalar_type() == type;
   Tensor grad_x, grad_weight;
   if (with_gradients) {
@@ -81,7 +68,7 @@ ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const
   }
   const double share = 1.0 / static_cast<double>(R);
   const Tensor loss = at::zeros({}, x.options().dtype(torch::kFloat64));
-  const Tensor buffer = at::empty({chunk_rows(R, V), V}, x.options().dtype(type));
+  const Tensor buffer = at::empty({logit_chunk_rows(R, V, kLogitsPerChunk), V}, x.options().dtype(type));
   for_each_chunk(x, weight, targets, [&](int64_t row, const Tensor& x_rows, const Tensor& target_rows) {
     const Tensor logits = buffer.narrow(0, 0, x_rows.size(0));
     if (is_wide) {
@@ -106,7 +93,7 @@ ForwardResult cross_entropy_forward(const Tensor& x, const Tensor& weight, const
 
 // The same in few launches. `weight` may be wider than x: products read its cast, and its gradient has its type.
 ForwardResult few_launch_forward(const Tensor& x, const Tensor& weight, const Tensor& targets, bool with_gradients) {
-  const auto type = wide_type(x);
+  const auto type = logit_type(x);
   const double share = 1.0 / static_cast<double>(x.size(0));
   const Tensor narrow = derived_cast(weight, x.scalar_type());
   Tensor grad_x, grad_weight;
@@ -159,7 +146,7 @@ Tensor linear_token_losses(const Tensor& x, const Tensor& weight, const Tensor& 
   const at::NoGradGuard no_grad;
   std::vector<Tensor> losses;
   for_each_chunk(x, weight, targets, [&](int64_t, const Tensor& x_rows, const Tensor& target_rows) {
-    losses.push_back(losses_of(x_rows.mm(weight.t()).to(wide_type(x)), target_rows, /*share=*/0).to(wide_type(x)));
+    losses.push_back(losses_of(x_rows.mm(weight.t()).to(logit_type(x)), target_rows, /*share=*/0).to(logit_type(x)));
   });
   return at::cat(losses);
 }

@@ -2,12 +2,10 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
-#include "crope/base/rounding.h"
 #include "crope/ops/autocast.h"
 #include "crope/ops/check.h"
 #include "crope/ops/gradient.h"
+#include "crope/ops/logit_chunks.h"
 #include "crope/ops/profile.h"
 
 namespace crope::ops {
@@ -50,14 +48,12 @@ RowLosses distilled_rows(const Tensor& logits, const Tensor& targets, const Tens
 ForwardResult distillation_forward(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                    const TaughtRows& teacher, const DistillationOptions& options) {
   const int64_t R = x.size(0), V = weight.size(0);
-  const auto type = x.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
+  const auto type = logit_type(x);
   const double share = 1.0 / static_cast<double>(R);
-  const int64_t step = even_piece(R, std::clamp<int64_t>(kDistilledLogits / V, 64, 4096));
   const Tensor grad_x = at::empty(x.sizes(), x.options());
   const Tensor grad_weight = at::zeros(weight.sizes(), weight.options().dtype(type));
   const Tensor loss = at::zeros({}, x.options().dtype(torch::kFloat64));
-  for (int64_t row = 0; row < R; row += step) {
-    const int64_t count = std::min(step, R - row);
+  for_each_logit_chunk(R, V, kDistilledLogits, [&](int64_t row, int64_t count) {
     const Tensor x_rows = x.narrow(0, row, count);
     const Tensor logits = x_rows.mm(weight.t()).to(type);
     const Tensor taught =
@@ -67,7 +63,7 @@ ForwardResult distillation_forward(const Tensor& x, const Tensor& weight, const 
     const Tensor grad_logits = (result.grad_logits * share).to(x.scalar_type());
     grad_x.narrow(0, row, count).copy_(grad_logits.mm(weight));
     grad_weight.add_(grad_logits.t().mm(x_rows));
-  }
+  });
   return {.outputs = {(loss * share).to(type)}, .saved = {grad_x, grad_weight.to(weight.scalar_type())}};
 }
 
