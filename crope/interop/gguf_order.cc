@@ -46,11 +46,6 @@ std::optional<WeightType> weight_type_of(GgmlType type) {
   return std::nullopt;
 }
 
-GgmlType ggml_type_of(WeightType type) {
-  if (type == WeightType::int8) return GgmlType::q8_0;
-  return type == WeightType::int4 ? GgmlType::q4_0 : GgmlType::q4_1;
-}
-
 bool keeps_columns(const HfName& name) {
   return !is_named(name, "attention.o");
 }

@@ -20,7 +20,6 @@ namespace crope::interop {
 
 // The types whose blocks are the same in both.
 std::optional<ops::WeightType> weight_type_of(formats::GgmlType type);
-formats::GgmlType ggml_type_of(ops::WeightType type);  // REQUIRES: is_quantised(type)
 
 // Whether the columns of a matrix are the same in both orders.
 bool keeps_columns(const HfName& name);

@@ -43,27 +43,41 @@ std::vector<formats::TensorSource> tensor_sources(const model::ModelConfig& conf
 
 }  // namespace
 
-ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
+ExportReport write_hf_folder(const fs::path& model_dir, const fs::path& out, torch::ScalarType type,
+                             const HfFolder& parts, Log& log) {
   const fs::path source = model::resolve_model_dir(model_dir);
-  const model::ModelConfig stored = model::load_config(source), config = exported_config(stored);
   AtomicDirectory directory(out);
   const fs::path folder = directory.working_path();
   // The model, its tensors on their way, and the copy that is checked: one after the other, never two at a time.
   const Tensor expected = probe_logits(model::load_model(source, log));
-  {
-    const fs::path tokenizer = source / text::kTokenizerFile;
-    const SpecialTokens special = fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config) : SpecialTokens{};
-    const Json hf_config = hf_config_from(config, hf_dtype_name(type), special);
-    write_json(folder / "config.json", hf_config);
-    if (const Json ids = generation_ids(hf_config); !ids.empty()) write_json(folder / "generation_config.json", ids);
-    write_file(folder / "README.md", model_card(model_dir, CardKind::hf));
-    const DenseTensors tensors(source, stored);
-    formats::write_safetensors(folder / "model.safetensors", tensor_sources(config, tensors, type));
-  }
+  const fs::path tokenizer = source / text::kTokenizerFile;
+  const SpecialTokens special = fs::exists(tokenizer)
+                                    ? copy_tokenizer(tokenizer, folder, exported_config(model::load_config(source)))
+                                    : SpecialTokens{};
+  const Json config = parts.config(special);
+  write_json(folder / "config.json", config);
+  if (const Json ids = generation_ids(config); !ids.empty()) write_json(folder / "generation_config.json", ids);
+  write_file(folder / "README.md", model_card(model_dir, parts.card));
+  parts.write_weights(folder);
   const ExportReport report =
-      compare_logits(expected, probe_logits(load_hf_model(folder, log)), export_tolerance(type), model_dir, out);
+      compare_logits(expected, probe_logits(parts.read_back(folder)), export_tolerance(type), model_dir, out);
   directory.commit();
   return report;
+}
+
+ExportReport export_hf(const fs::path& model_dir, const fs::path& out, torch::ScalarType type, Log& log) {
+  const fs::path source = model::resolve_model_dir(model_dir);
+  const model::ModelConfig stored = model::load_config(source), config = exported_config(stored);
+  const HfFolder parts{
+      .card = CardKind::hf,
+      .config = [&](const SpecialTokens& special) { return hf_config_from(config, hf_dtype_name(type), special); },
+      .write_weights =
+          [&](const fs::path& folder) {
+            const DenseTensors tensors(source, stored);
+            formats::write_safetensors(folder / "model.safetensors", tensor_sources(config, tensors, type));
+          },
+      .read_back = [&](const fs::path& folder) { return load_hf_model(folder, log); }};
+  return write_hf_folder(model_dir, out, type, parts, log);
 }
 
 }  // namespace crope::interop

@@ -4,9 +4,12 @@
 #include <torch/types.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "crope/base/log.h"
 #include "crope/interop/export_check.h"
+#include "crope/interop/hf_config.h"
+#include "crope/interop/model_card.h"
 
 namespace crope::interop {
 
@@ -16,5 +19,17 @@ namespace crope::interop {
 // check fails: by more than rounding in fp32, or anything that is not finite.
 ExportReport export_hf(const std::filesystem::path& model_dir, const std::filesystem::path& out, torch::ScalarType type,
                        Log& log);
+
+// What differs between the folders that Hugging Face's libraries read. `folder` is the one that is being written.
+struct HfFolder {
+  CardKind card;
+  std::function<Json(const SpecialTokens&)> config;  // the contents of config.json
+  std::function<void(const std::filesystem::path& folder)> write_weights;
+  std::function<model::Transformer(const std::filesystem::path& folder)> read_back;
+};
+
+// Writes such a folder and checks it, as export_hf() says.
+ExportReport write_hf_folder(const std::filesystem::path& model_dir, const std::filesystem::path& out,
+                             torch::ScalarType type, const HfFolder& parts, Log& log);
 
 }  // namespace crope::interop

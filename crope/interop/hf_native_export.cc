@@ -7,12 +7,11 @@
 #include "crope/base/file.h"
 #include "crope/interop/dense_tensors.h"
 #include "crope/interop/hf_config.h"
-#include "crope/interop/hf_tokenizer.h"
+#include "crope/interop/hf_export.h"
 #include "crope/interop/model_card.h"
 #include "crope/interop/modelling_file.h"
 #include "crope/model/model_dir.h"
 #include "crope/model/tensor_file.h"
-#include "crope/text/tokenizer.h"
 
 namespace crope::interop {
 namespace fs = std::filesystem;
@@ -75,25 +74,19 @@ ExportReport export_hf_native(const fs::path& model_dir, const fs::path& out, to
     throw Error(fmt::format("rope scaling '{}' has no place in the native export", config.rope_scaling.type.name()),
                 "the plain Hugging Face format holds it");
   }
-  AtomicDirectory directory(out);
-  const fs::path folder = directory.working_path();
-  const torch::Tensor expected = probe_logits(model::load_model(source, log));
-  const fs::path tokenizer = source / text::kTokenizerFile;
-  const SpecialTokens special = fs::exists(tokenizer) ? copy_tokenizer(tokenizer, folder, config) : SpecialTokens{};
-  const Json json = native_config(config, type, special);
-  write_json(folder / "config.json", json);
-  if (const Json ids = generation_ids(json); !ids.empty()) write_json(folder / "generation_config.json", ids);
-  if (stored.conjugate_scale) {
-    write_expanded_weights(source, stored, folder / model::kWeightsFile, type);
-  } else {
-    write_native_weights(source, config, folder / model::kWeightsFile, type);
-  }
-  write_file(folder / kModellingFile, modelling_source());
-  write_file(folder / "README.md", model_card(model_dir, CardKind::hf_native));
-  const ExportReport report =
-      compare_logits(expected, probe_logits(model::load_model(folder, log)), export_tolerance(type), model_dir, out);
-  directory.commit();
-  return report;
+  const HfFolder parts{.card = CardKind::hf_native,
+                       .config = [&](const SpecialTokens& special) { return native_config(config, type, special); },
+                       .write_weights =
+                           [&](const fs::path& folder) {
+                             if (stored.conjugate_scale) {
+                               write_expanded_weights(source, stored, folder / model::kWeightsFile, type);
+                             } else {
+                               write_native_weights(source, config, folder / model::kWeightsFile, type);
+                             }
+                             write_file(folder / kModellingFile, modelling_source());
+                           },
+                       .read_back = [&](const fs::path& folder) { return model::load_model(folder, log); }};
+  return write_hf_folder(model_dir, out, type, parts, log);
 }
 
 }  // namespace crope::interop
