@@ -18,7 +18,6 @@ struct PrepareFlags {
   data::PrepareOptions options;
   std::string tokenizer;
   std::string out;
-  std::string format = "auto";
   std::int64_t shard_tokens = 100'000'000;
   bool json = false;
 };
@@ -57,7 +56,6 @@ void run(PrepareFlags& flags) {
   data::PrepareOptions& options = flags.options;
   options.tokenizer = tokenizer_path(flags.tokenizer);
   options.out = flags.out;
-  options.source.format = data::parse_source_format(flags.format);
   if (flags.shard_tokens < 0)
     throw UsageError(fmt::format("--shard-tokens {}: expected at least 1", flags.shard_tokens));
   options.shard_tokens = static_cast<std::uint64_t>(flags.shard_tokens);
@@ -104,7 +102,8 @@ void declare_data_prepare(Flags& flags) {
   flags.option("--val-fraction", options.val_fraction,
                "Share of the documents for validation; of a single text file, its last part");
   flags.option("--shard-tokens", values->shard_tokens, "Tokens per shard");
-  flags.option("--format", values->format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
+  flags.option("--format", values->options.source.format,
+               "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
   flags.option("--split-blank-lines", options.source.split_blank_lines,
                "In text, a line that is empty or white space ends a document");
   flags.option("--skip-bad-rows", options.source.skip_bad_rows,

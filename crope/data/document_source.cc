@@ -31,17 +31,6 @@ constexpr std::array<Ending, 10> kEndings = {{
     {".parquet", SourceFormat::parquet},
 }};
 
-struct FormatRow {
-  SourceFormat format;
-  std::string_view name;
-};
-constexpr std::array<FormatRow, 4> kFormats = {{
-    {SourceFormat::automatic, "auto"},
-    {SourceFormat::text, "text"},
-    {SourceFormat::jsonl, "jsonl"},
-    {SourceFormat::parquet, "parquet"},
-}};
-
 constexpr const char* kStandardInput = "-";
 
 std::optional<SourceFormat> format_of(const fs::path& path) {
@@ -76,16 +65,6 @@ bool is_ascii_letter(char c) {
 }
 
 }  // namespace
-
-SourceFormat parse_source_format(const std::string& name) {
-  const auto row = std::ranges::find(kFormats, name, &FormatRow::name);
-  if (row == kFormats.end()) throw UsageError(fmt::format("format '{}': expected auto, text, jsonl or parquet", name));
-  return row->format;
-}
-
-std::string_view source_format_name(SourceFormat format) {
-  return std::ranges::find(kFormats, format, &FormatRow::format)->name;
-}
 
 std::vector<SourceFile> find_sources(std::span<const std::string> names, SourceFormat format) {
   std::vector<SourceFile> files;

@@ -10,19 +10,28 @@
 #include <string_view>
 #include <vector>
 
+#include "crope/base/choice.h"
+
 namespace crope::data {
 
 enum class SourceFormat { automatic, text, jsonl, parquet };
 
-// "auto", "text", "jsonl" or "parquet". Throws UsageError on anything else.
-SourceFormat parse_source_format(const std::string& name);
-std::string_view source_format_name(SourceFormat format);
+}  // namespace crope::data
+
+template <>
+struct crope::ChoiceNames<crope::data::SourceFormat> {
+  using Kind = data::SourceFormat;
+  static constexpr auto kNames = choice_names<Kind>(
+      {{Kind::automatic, "auto"}, {Kind::text, "text"}, {Kind::jsonl, "jsonl"}, {Kind::parquet, "parquet"}});
+};
+
+namespace crope::data {
 
 struct SourceOptions {
-  std::string text_field = "text";                // of JSON lines and Parquet
-  SourceFormat format = SourceFormat::automatic;  // by the ending of the name; "-" is JSON lines
-  bool skip_bad_rows = false;                     // count them instead of stopping at the first
-  bool split_blank_lines = false;                 // in text, a line of white space also ends a document
+  std::string text_field = "text";                        // of JSON lines and Parquet
+  Choice<SourceFormat> format = SourceFormat::automatic;  // by the ending of the name; "-" is JSON lines
+  bool skip_bad_rows = false;                             // count them instead of stopping at the first
+  bool split_blank_lines = false;                         // in text, a line of white space also ends a document
 };
 
 struct SourceFile {

@@ -70,7 +70,7 @@ Json describe(const PrepareOptions& options, const std::vector<SourceFile>& file
   }
   Json preparation = {{"sources", std::move(sources)},
                       {"text_field", options.source.text_field},
-                      {"format", source_format_name(options.source.format)},
+                      {"format", options.source.format},
                       {"split_blank_lines", options.source.split_blank_lines},
                       {"skip_bad_rows", options.source.skip_bad_rows},
                       {"val_fraction", options.val_fraction},

@@ -40,7 +40,7 @@ TrainedTokenizer train_tokenizer(const TokenizerTrainingOptions& options, const 
   text::check_options(bpe);
   AtomicDirectory folder(out);
 
-  DocumentSource source(find_sources(options.sources, options.format), options.source);
+  DocumentSource source(find_sources(options.sources, options.source.format), options.source);
   const text::WordCounts words = count_words(source, bpe.special_tokens, options.threads, log);
   if (words.words().empty()) {
     throw Error(fmt::format("no text was found in {}", fmt::join(options.sources, ", ")),

@@ -14,7 +14,6 @@ namespace crope::data {
 
 struct TokenizerTrainingOptions {
   std::vector<std::string> sources;
-  SourceFormat format = SourceFormat::automatic;
   SourceOptions source;
   std::int64_t vocab_size = 0;              // with special tokens and the 256 bytes
   std::vector<std::string> special_tokens;  // besides <|endoftext|>, or with it where it stands elsewhere than first

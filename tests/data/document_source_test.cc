@@ -127,7 +127,7 @@ TEST_F(DocumentSourceTest, NamesThatSayNothingAndFilesThatAreNotText) {
   EXPECT_NE(message_of({unknown}).find("unknown file type"), std::string::npos);
   EXPECT_EQ(read({unknown}, {.format = SourceFormat::text}), Texts{"text"});
   EXPECT_NE(message_of({put("binary.txt", std::string("a\0b", 3))}).find("NUL"), std::string::npos);
-  EXPECT_THROW(parse_source_format("csv"), UsageError);
+  EXPECT_THROW(Choice<SourceFormat>::by_name("csv", "format"), UsageError);
 }
 
 }  // namespace
