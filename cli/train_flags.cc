@@ -1,13 +1,17 @@
 #include "cli/train_flags.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/recipe.h"
 #include "crope/model/rope_scaling.h"
+#include "crope/model/variant.h"
 
 namespace crope::cli {
 namespace {
@@ -33,12 +37,18 @@ void begin_heading(Flags& flags, std::string_view field) {
   if (found != kHeadings.end()) flags.group(found->heading);
 }
 
+std::string variant_help() {
+  std::vector<std::string_view> names;
+  for (const model::VariantTraits& row : model::kVariants) names.push_back(row.name);
+  return fmt::format("Attention variant: {}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 TrainFlags::TrainFlags(Flags& flags) : flags_(flags) {
   flags.group("Model");
   flags.option("--recipe", recipe_, fmt::format("Name ({}) or file of a recipe; flags override it", recipe_names()));
-  flags.option("--variant", variant_, "rope, crope_qk, crope_qkv, crope_all, half_rope_qk or half_rope_all");
+  flags.option("--variant", variant_, variant_help());
   flags.option("--rope-scaling", rope_scaling_,
                "Stretched rotary frequencies: none, or linear, ntk, yarn or llama3 with a factor and, if wanted, the "
                "original length: yarn:4:512");
