@@ -110,10 +110,6 @@ std::vector<std::string> ProcessGroup::gather(const std::string& text) {
   return texts;
 }
 
-void ProcessGroup::barrier() {
-  sum(0);
-}
-
 // Each rank gives the powers of its own number: any rank left out or counted twice changes one of the sums.
 void ProcessGroup::self_test() {
   const auto options = at::TensorOptions(options_.device).dtype(torch::kFloat64);

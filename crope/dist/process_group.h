@@ -73,9 +73,6 @@ class ProcessGroup {
   // The text of every rank, by rank. For messages and results, not for tensors.
   std::vector<std::string> gather(const std::string& text);
 
-  // Returns when every rank has come here.
-  void barrier();
-
  private:
   void self_test();
   std::string describe(const char* operation) const;
