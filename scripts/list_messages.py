@@ -28,7 +28,7 @@ kAvoid = [
     r"\bthe one before\b",
     r"\bis not there\b",
 ]
-kExempt = ("crope/dist/", "crope/train/trainer.cc")  # still name --device, --lr and flags of torchrun
+kExempt = ("crope/dist/launch.cc",)  # names flags of torchrun
 kFlag = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 kLiteral = re.compile(r'R"\((.*?)\)"|"((?:[^"\\\n]|\\.)*)"', re.S)
 

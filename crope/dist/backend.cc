@@ -124,7 +124,7 @@ c10::intrusive_ptr<c10d::Backend> connect_backend(const Launch& launch, torch::D
                             kInterfaceVariable));
   }
   throw UsageError(fmt::format("several ranks on the device {}: this build has no NCCL", device.str()),
-                   "build with a CUDA LibTorch where nccl.h and the CUDA headers are found, or use --device cpu");
+                   "build with a CUDA LibTorch where nccl.h and the CUDA headers are found, or set device to cpu");
 }
 
 }  // namespace crope::dist

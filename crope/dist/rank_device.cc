@@ -26,7 +26,7 @@ torch::Device rank_device(const std::string& name, const Launch& launch, int cud
   }
   if (cuda_devices == 0) {
     throw UsageError(fmt::format("device: '{}' not found: this LibTorch has no CUDA, or no device is visible", name),
-                     "use --device cpu, or build with -DTorch_ROOT of a CUDA LibTorch");
+                     "set device to cpu, or build with -DTorch_ROOT of a CUDA LibTorch");
   }
   int index = device.has_index() ? device.index() : 0;
   if (launch.size > 1) index = cuda_devices == 1 ? 0 : launch.local_rank;

@@ -295,9 +295,9 @@ class Trainer {
   [[noreturn]] void fail_not_finite(double loss, double norm) const {
     throw Error(fmt::format("step {}: the {} is {}; the weights were not updated", progress_.step + 1,
                             std::isfinite(loss) ? "gradient's norm" : "loss", std::isfinite(loss) ? norm : loss),
-                saved_step_ > 0 ? fmt::format("the last good checkpoint is {}; try a smaller --lr or --grad-clip 1",
+                saved_step_ > 0 ? fmt::format("the last good checkpoint is {}; try a smaller lr, or grad_clip 1",
                                               run::checkpoint_path(job_.run, saved_step_).string())
-                                : "there is no checkpoint yet; try a smaller --lr or --grad-clip 1");
+                                : "there is no checkpoint yet; try a smaller lr, or grad_clip 1");
   }
 
   // One line of metrics: the loss on the data's own validation part, if it has one, and at the last step the loss on
