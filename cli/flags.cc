@@ -1,7 +1,11 @@
 #include "cli/flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <type_traits>
 
 namespace crope::cli {
 namespace {
@@ -11,11 +15,23 @@ CLI::Option* place(CLI::Option* option, const std::string& group) {
   return group.empty() ? option : option->group(group);
 }
 
+// The words of messages about numbers. CLI11's own limits numbers silently: 1e20 of an integer became 2^63 - 1.
+template <typename T>
+std::string number_problem(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), end, value);
+  if (code == std::errc::result_out_of_range) return fmt::format("'{}' is out of range", text);
+  if (code == std::errc() && stop == end) return "";
+  return fmt::format("expected a {}, found '{}'", std::is_integral_v<T> ? "whole number" : "number", text);
+}
+
 template <typename T>
 void add_option(CLI::App& app, const std::string& group, const std::string& name, T& value, const std::string& help) {
-  place(app.add_option(name, value, help), group)
-      ->capture_default_str()
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  CLI::Option* option = place(app.add_option(name, value, help), group)
+                            ->capture_default_str()
+                            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  if constexpr (std::is_arithmetic_v<T>) option->check(CLI::Validator(number_problem<T>, ""));
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ struct GenerateFlags {
   std::int64_t documents = 0;
   std::string out;
   bool prompt_given = false;
+  bool prompt_ids_given = false;
   bool temperature_given = false;
   bool max_tokens_given = false;
   bool echo = false;
@@ -45,7 +46,7 @@ std::string read_stdin() {
 
 Prompt read_prompt(const GenerateFlags& flags, const model::LanguageModel& model) {
   Prompt prompt;
-  if (!flags.prompt_ids.empty()) {
+  if (flags.prompt_ids_given) {
     prompt.ids = parse_token_ids(flags.prompt_ids);
   } else if (flags.prompt_given) {
     prompt.text = flags.prompt;
@@ -199,6 +200,7 @@ void declare_generate(Flags& flags) {
   flags.option("--json", values->json, "Print one JSON object: text, ids and finish_reason of each, and times");
   flags.run([values, flags]() {
     values->prompt_given = flags.given("--prompt");
+    values->prompt_ids_given = flags.given("--prompt-ids");
     values->temperature_given = flags.given("--temperature");
     values->max_tokens_given = flags.given("--max-tokens");
     if (flags.given("--documents")) {

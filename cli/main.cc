@@ -2,12 +2,14 @@
 // (0 ok, 1 failure, 2 usage).
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -111,6 +113,34 @@ int report_unknown(const CLI::App& app, const std::string& word) {
   return report(kUsage, message, can_list ? suggest(name, names) : full_name(app) + " --help");
 }
 
+// A mistake that CLI11 found, in this program's words.
+int report_mistake(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string name = full_name(app), text = error.what();
+  const std::string help = name + " --help";
+  const std::vector<std::string> commands = command_names(app);
+  if (text == "A subcommand is required") {
+    return report(kUsage, fmt::format("{}: expected a command: {}", name, fmt::join(commands, ", ")), help);
+  }
+  if (text.starts_with("Exactly 1 option from [")) {
+    const CLI::App* group = app.get_subcommands([](const CLI::App* each) { return each->get_name().empty(); }).front();
+    std::vector<std::string> names = flag_names(*group);
+    std::erase(names, "--help");
+    const std::size_t given = group->count_all();
+    return report(kUsage,
+                  fmt::format("{}: expected exactly one of {}{}", name, fmt::join(names, ", "),
+                              given == 0 ? "" : fmt::format(", found {} of them", given)),
+                  help);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with(" missing")) {
+    return report(kUsage, fmt::format("{}: {} needs a value", name, text.substr(0, text.find(':'))), help);
+  }
+  constexpr std::string_view kRequired = " is required";
+  if (text.ends_with(kRequired)) {
+    return report(kUsage, fmt::format("{}: missing {}", name, text.substr(0, text.size() - kRequired.size())), help);
+  }
+  return report(kUsage, fmt::format("{}: {}", name, text), help);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Train, score and study language models whose attention is complex-linear.", "crope");
   app.formatter(std::make_shared<cli::HelpFormatter>());  // commands declared below inherit it
@@ -141,7 +171,7 @@ int run(int argc, char** argv) {
     const CLI::App& place = innermost(app);
     const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
     if (!extras.empty()) return report_unknown(place, extras.front());
-    return report(kUsage, fmt::format("{}: {}", full_name(place), e.what()), full_name(place) + " --help");
+    return report_mistake(place, e);
   }
 }
 

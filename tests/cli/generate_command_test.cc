@@ -105,6 +105,7 @@ TEST(GenerateCommandInput, BadInputIsNamed) {
       {" --prompt-ids 97", "outside the vocabulary of 97"},
       {" --prompt-ids 1,x", "'x'"},
       {" --prompt-ids ','", "the prompt is empty"},
+      {" --prompt-ids ''", "the prompt is empty"},
       {" --prompt-ids " + too_long, "a prompt of 65 tokens: this model's window has 64"},
       {" --prompt-ids 1 --temperature -1", "temperature"},
       {" --prompt-ids 1 --top-p 0", "top-p"},

@@ -49,6 +49,27 @@ TEST(CommandLine, MistakesGetTheNearestNameAndStatusTwo) {
             "error: crope train: unknown flag '--frobnicate'\nhint: crope train --help\n");
 }
 
+TEST(CommandLine, MistakesInValuesNameTheFlagAndWhatIsExpected) {
+  const auto message = [](const std::string& arguments) {
+    const ProgramResult result = run_program(arguments);
+    EXPECT_EQ(result.status, 2) << arguments;
+    return result.err.substr(0, result.err.find('\n'));
+  };
+  EXPECT_EQ(message("params --d-model banana"),
+            "error: crope params: --d-model: expected a whole number, found 'banana'");
+  EXPECT_EQ(message("params --d-model 1.5"), "error: crope params: --d-model: expected a whole number, found '1.5'");
+  EXPECT_EQ(message("params --d-model"), "error: crope params: --d-model needs a value");
+  EXPECT_EQ(message("train --out x --steps 99999999999999999999"),
+            "error: crope train: --steps: '99999999999999999999' is out of range");
+  EXPECT_EQ(message("train --out x --lr 10%"), "error: crope train: --lr: expected a number, found '10%'");
+  EXPECT_EQ(message("train"), "error: crope train: missing --out");
+  EXPECT_EQ(message("export model"), "error: crope export: missing out");
+  EXPECT_EQ(message("data"), "error: crope data: expected a command: synth, prepare, inspect");
+  EXPECT_EQ(message("score model"), "error: crope score: expected exactly one of --ids, --ids-file, --text");
+  EXPECT_EQ(message("score model --ids 1 --text a"),
+            "error: crope score: expected exactly one of --ids, --ids-file, --text, found 2 of them");
+}
+
 TEST(CommandLine, OfAFlagGivenTwiceTheLastCounts) {
   const ProgramResult once = run_program("params --vocab-size 512 --json");
   EXPECT_EQ(run_program("params --vocab-size 64 --vocab-size 512 --json").out, once.out);
