@@ -4,7 +4,7 @@
 function(crope_embed_modelling_file target)
   set(folder "${PROJECT_SOURCE_DIR}/python/crope")
   set(document "# The model of crope ${PROJECT_VERSION} in one file, for transformers 5. Apache-2.0.\n")
-  foreach(name config block_linear layers modeling_crope)
+  foreach(name config block_linear rope_scaling layers modeling_crope)
     file(READ "${folder}/${name}.py" text)
     string(REGEX REPLACE "\nfrom \\.[a-z_]+ import \\([^)]*\\)" "" text "${text}")
     string(REGEX REPLACE "\nfrom \\.[a-z_]+ import [^\n]*" "" text "${text}")

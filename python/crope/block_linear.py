@@ -79,10 +79,14 @@ class BlockLinear(nn.Module):
       in files; "halves": z_p = x[p] + i x[N+p].
     in_groups, out_groups: for mixed layouts, the number of groups [re | im] in the input and the output; for example
       one per head where each head is stored in halves. They override `layout`.
+    conjugate_scale: of a tied layer of an annealed model, the factor s of a conjugate-linear part: the layer adds
+      s (conjugate_a - i conjugate_b) conj(x). None: there is no such part.
     """
 
     a: Tensor
     b: Tensor
+    conjugate_a: Tensor
+    conjugate_b: Tensor
     weight: Tensor
     bias: Tensor | None
 
@@ -96,10 +100,12 @@ class BlockLinear(nn.Module):
         *,
         in_groups: int | None = None,
         out_groups: int | None = None,
+        conjugate_scale: float | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        self.conjugate_scale = conjugate_scale if tied else None
         self.in_features, self.out_features, self.tied = in_features, out_features, tied
         self.in_groups = in_groups or layout_groups(layout, in_features)
         self.out_groups = out_groups or layout_groups(layout, out_features)
@@ -113,6 +119,9 @@ class BlockLinear(nn.Module):
         if tied:
             self.a = parameter(out_features // 2, in_features // 2)
             self.b = parameter(out_features // 2, in_features // 2)
+            if conjugate_scale is not None:
+                self.conjugate_a = parameter(out_features // 2, in_features // 2)
+                self.conjugate_b = parameter(out_features // 2, in_features // 2)
         else:
             self.weight = parameter(out_features, in_features)
         self.register_parameter("bias", parameter(out_features) if bias else None)
@@ -122,6 +131,9 @@ class BlockLinear(nn.Module):
         """Normal weights with std 1/sqrt(in_features), a and b alike: y varies as a dense layer's does."""
         for weight in (self.a, self.b) if self.tied else (self.weight,):
             nn.init.normal_(weight, std=1 / math.sqrt(self.in_features))
+        if self.conjugate_scale is not None:
+            nn.init.zeros_(self.conjugate_a)
+            nn.init.zeros_(self.conjugate_b)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
@@ -161,11 +173,17 @@ class BlockLinear(nn.Module):
 
     def expand(self) -> Tensor:
         """The dense matrix W[out, in] with forward(x) == x W^T + bias."""
-        return expand(self.a, self.b, self.out_groups, self.in_groups) if self.tied else self.weight
+        if not self.tied:
+            return self.weight
+        if self.conjugate_scale is None:
+            return expand(self.a, self.b, self.out_groups, self.in_groups)
+        a, b = self.conjugate_scale * self.conjugate_a, self.conjugate_scale * self.conjugate_b
+        rows = (torch.stack((self.a + a, self.b - b)), torch.stack((-self.b - b, self.a - a)))
+        return join_quarters(torch.stack(rows), self.out_groups, self.in_groups)
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.tied:
-            return functional.linear(x, self.weight, self.bias)
+        if not self.tied or self.conjugate_scale is not None:  # an annealed layer has the parameters of a dense one
+            return functional.linear(x, self.expand(), self.bias)
         re, im = multiply_parts(*split_parts(x, self.in_groups), self.a, self.b)
         y = join_parts(re, im, self.out_groups)
         return y if self.bias is None else y + self.bias

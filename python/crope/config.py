@@ -13,8 +13,7 @@ VARIANTS: dict[str, tuple[str, str]] = {
     "half_rope_all": ("", "qkvo"),
 }
 
-# Keys of config.json that change the computation in ways this package does not have, with the value that means "none".
-UNSUPPORTED_KEYS: dict[str, Any] = {"conjugate_scale": 0}
+ROPE_SCALINGS = ("default", "linear", "dynamic", "yarn", "llama3")
 
 
 def tied_projections(variant: str) -> str:
@@ -27,6 +26,12 @@ def tied_projections(variant: str) -> str:
 def head_width(variant: str, projection: str, full: int) -> int:
     """The width of a head of `projection` (q, k, v or o) where a full head has the width `full`."""
     return full // 2 if projection in VARIANTS[variant][1] else full
+
+
+def scaling_type(scaling: dict[str, Any] | None) -> str:
+    """The type of a rope_scaling object: "default" where the frequencies are unscaled."""
+    scaling = scaling or {}
+    return str(scaling.get("rope_type", scaling.get("type", "default")))
 
 
 @dataclass
@@ -48,6 +53,10 @@ class ModelConfig:
     norm_gain: str = "free"  # gains of the other norms: free or pair
     qk_norm: bool = True
     tie_embeddings: bool = True  # False: the output projection is a tensor of its own
+    rope_scaling: dict[str, Any] | None = None  # stretched rotary frequencies: Hugging Face's object
+    conjugate_scale: float | None = (
+        None  # factor of the conjugate-linear parts of an annealed model; None: no such parts
+    )
     other: dict[str, Any] = field(default_factory=dict)  # unknown keys of config.json, kept when it is written
 
     def __post_init__(self) -> None:
@@ -74,11 +83,12 @@ class ModelConfig:
             self.num_heads % self.kv_heads == 0,
             f"num_kv_heads = {self.kv_heads} does not divide num_heads = {self.num_heads}",
         )
-        scaling = self.other.get("rope_scaling") or {}
-        kind = scaling.get("rope_type", scaling.get("type", "default"))
-        require(kind == "default", f"rope_scaling of type '{kind}': this package has only unscaled frequencies")
-        for key, absent in UNSUPPORTED_KEYS.items():
-            require(self.other.get(key, absent) == absent, f"{key} = {self.other.get(key)} is not supported here")
+        kind = scaling_type(self.rope_scaling)
+        require(kind in ROPE_SCALINGS, f"rope_scaling of type '{kind}', expected one of {', '.join(ROPE_SCALINGS)}")
+        needed = {"default": (), "llama3": ("factor", "low_freq_factor", "high_freq_factor")}.get(kind, ("factor",))
+        for name in needed:
+            value = (self.rope_scaling or {}).get(name)
+            require(isinstance(value, (int, float)) and value > 0, f"rope_scaling: {name} = {value}, expected above 0")
 
     @property
     def kv_heads(self) -> int:
@@ -123,4 +133,6 @@ OPTIONAL_DEFAULTS: dict[str, Any] = {
     "norm_gain": "free",
     "qk_norm": True,
     "tie_embeddings": True,
+    "rope_scaling": None,
+    "conjugate_scale": None,
 }

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .block_linear import BlockLinear, join_parts, layout_groups, split_parts
-from .config import ModelConfig, head_width, tied_projections
+from .config import ModelConfig, head_width, scaling_type, tied_projections
+from .rope_scaling import rope_amplitude, rope_frequencies
 
 RotaryTable = tuple[Tensor, Tensor]
 
@@ -28,6 +29,16 @@ def rotary_table(positions: Tensor, width: int, base: float) -> RotaryTable:
     exponents = torch.arange(0, width, 2, dtype=torch.float32, device=positions.device) / width
     angles = positions[..., None].float() * torch.pow(base, -exponents)
     return angles.cos(), angles.sin()
+
+
+def model_rotary_table(positions: Tensor, config: ModelConfig) -> RotaryTable:
+    """The table of a model, whose frequencies may be stretched."""
+    if scaling_type(config.rope_scaling) == "default":
+        return rotary_table(positions, config.qk_width, config.rope_theta)
+    theta = rope_frequencies(config.qk_width, config.rope_theta, config.rope_scaling, config.max_seq_len)
+    angles = positions[..., None].float() * torch.tensor(theta, dtype=torch.float32, device=positions.device)
+    amplitude = rope_amplitude(config.rope_scaling)
+    return angles.cos() * amplitude, angles.sin() * amplitude
 
 
 def rotate(x: Tensor, table: RotaryTable, layout: str = "pairs") -> Tensor:
@@ -72,6 +83,7 @@ class CRopeAttention(nn.Module):
 
     num_kv_heads: heads of K and V; query head h reads group h // (num_heads / num_kv_heads).
     head_dim: width of a full head, d_model / num_heads if None; the half_rope variants halve it.
+    conjugate_scale: factor of the conjugate-linear parts of an annealed model; None: tied layers have none.
     layer: the index under which a cache keeps this layer's keys and values.
     """
 
@@ -87,6 +99,7 @@ class CRopeAttention(nn.Module):
         norm_eps: float = 1e-6,
         qk_norm: bool = True,
         qk_gain: str = "free",
+        conjugate_scale: float | None = None,
         layer: int = 0,
     ) -> None:
         super().__init__()
@@ -97,10 +110,10 @@ class CRopeAttention(nn.Module):
             raise ValueError(f"num_kv_heads must divide num_heads (got {self.num_kv_heads} and {num_heads})")
         self.qk_width, self.v_width = head_width(variant, "q", full), head_width(variant, "v", full)
         self.rope_theta, self.layer = rope_theta, layer
-        self.q = BlockLinear(d_model, num_heads * self.qk_width, "q" in tied)
-        self.k = BlockLinear(d_model, self.num_kv_heads * self.qk_width, "k" in tied)
-        self.v = BlockLinear(d_model, self.num_kv_heads * self.v_width, "v" in tied)
-        self.o = BlockLinear(num_heads * self.v_width, d_model, "o" in tied)
+        self.q = BlockLinear(d_model, num_heads * self.qk_width, "q" in tied, conjugate_scale=conjugate_scale)
+        self.k = BlockLinear(d_model, self.num_kv_heads * self.qk_width, "k" in tied, conjugate_scale=conjugate_scale)
+        self.v = BlockLinear(d_model, self.num_kv_heads * self.v_width, "v" in tied, conjugate_scale=conjugate_scale)
+        self.o = BlockLinear(num_heads * self.v_width, d_model, "o" in tied, conjugate_scale=conjugate_scale)
         self.q_norm = RMSNorm(self.qk_width, norm_eps, qk_gain) if qk_norm else nn.Identity()
         self.k_norm = RMSNorm(self.qk_width, norm_eps, qk_gain) if qk_norm else nn.Identity()
 
@@ -171,6 +184,7 @@ class Block(nn.Module):
             norm_eps=config.norm_eps,
             qk_norm=config.qk_norm,
             qk_gain=config.qk_gain,
+            conjugate_scale=config.conjugate_scale,
             layer=layer,
         )
         self.feed_forward_norm = RMSNorm(config.d_model, config.norm_eps, config.norm_gain)

@@ -11,7 +11,7 @@ from torch.nn import functional
 from .blocks import widen
 from .config import ModelConfig
 from .files import read_tensors, write_tensors
-from .layers import Block, RMSNorm, initialise, rotary_table
+from .layers import Block, RMSNorm, initialise, model_rotary_table
 
 
 class KeyValueCache:
@@ -51,7 +51,7 @@ class Transformer(nn.Module):
         first = cache.length if cache is not None else 0
         x = self.embedding(ids)
         positions = torch.arange(first, first + ids.shape[1], device=ids.device)
-        table = rotary_table(positions, self.config.qk_width, self.config.rope_theta)
+        table = model_rotary_table(positions, self.config)
         for block in self.blocks:
             x, _ = block(x, table, cache=cache)
         x = self.norm(x)

@@ -12,8 +12,10 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from .config import OPTIONAL_DEFAULTS, ModelConfig
+from .config import OPTIONAL_DEFAULTS, ModelConfig, scaling_type
 from .layers import Block, CRopeAttention, RMSNorm, initialise, rotary_table
+
+PROGRAM_ONLY = ("rope_scaling", "conjugate_scale")  # settings that models for transformers cannot have
 
 
 class CRopeConfig(PreTrainedConfig):
@@ -61,15 +63,20 @@ class CRopeConfig(PreTrainedConfig):
 
     def shape(self) -> ModelConfig:
         """The same as crope's own configuration. Raises ValueError if no such model can exist."""
-        names = [*ModelConfig().to_dict(), *OPTIONAL_DEFAULTS]
-        extra = {key: getattr(self, key) for key in ("rope_scaling", "conjugate_scale") if getattr(self, key, None)}
-        return ModelConfig(**{name: getattr(self, name) for name in names}, other=extra)
+        for key in PROGRAM_ONLY:
+            value = getattr(self, key, None)
+            if value and (key != "rope_scaling" or scaling_type(value) != "default"):
+                raise ValueError(
+                    f"impossible model: {key} = {value} is not supported in transformers; crope.load reads it"
+                )
+        names = [name for name in [*ModelConfig().to_dict(), *OPTIONAL_DEFAULTS] if name not in PROGRAM_ONLY]
+        return ModelConfig(**{name: getattr(self, name) for name in names})
 
     def to_diff_dict(self) -> dict[str, Any]:
         """What save_pretrained writes: always the fields that the program `crope` requires, and no null."""
         values: dict[str, Any] = super().to_diff_dict() | self.shape().to_dict()
         for name, default in OPTIONAL_DEFAULTS.items():
-            if getattr(self, name) == default:
+            if getattr(self, name, default) == default:
                 values.pop(name, None)
         return {key: value for key, value in values.items() if value is not None}
 

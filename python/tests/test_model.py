@@ -129,8 +129,9 @@ def test_what_does_not_belong_together(tmp_path: Path) -> None:
         ({"num_heads": 5}, "does not divide"),
         ({"num_kv_heads": 3}, "num_kv_heads"),
         ({"qk_gain": "some"}, "qk_gain"),
-        ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0}}, "yarn"),
-        ({"conjugate_scale": 0.5}, "conjugate_scale"),
+        ({"rope_scaling": {"rope_type": "longrope", "factor": 4.0}}, "longrope"),
+        ({"rope_scaling": {"rope_type": "linear"}}, "factor"),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0}}, "high_freq_factor"),
     ):
         (folder / "config.json").write_text(json.dumps(config | change))
         with pytest.raises(ValueError, match=message):
@@ -139,6 +140,56 @@ def test_what_does_not_belong_together(tmp_path: Path) -> None:
         crope.load(tmp_path)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         crope.load(tmp_path / "nowhere")
+
+
+def log_probabilities(model: crope.Transformer, ids: list[int]) -> list[float]:
+    with torch.no_grad():
+        logits = model(torch.tensor([ids[:-1]]))[0].double()
+    values: list[float] = logits.log_softmax(-1).gather(1, torch.tensor(ids[1:])[:, None])[:, 0].tolist()
+    return values
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [
+        {"rope_type": "linear", "factor": 2.0},
+        {"rope_type": "dynamic", "factor": 4.0, "original_max_position_embeddings": 16},
+        {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32},
+        {"rope_type": "yarn", "factor": 4.0, "beta_fast": 8.0, "mscale": 1.0, "mscale_all_dim": 0.5, "truncate": False},
+        {
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 32,
+        },
+    ],
+)
+def test_stretched_frequencies_are_the_programs(tmp_path: Path, scaling: dict[str, object]) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(GOLDENS / "half_rope_qk", folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"rope_scaling": scaling}))
+    ids = torch.randint(97, (60,), generator=torch.Generator().manual_seed(0)).tolist()
+    assert log_probabilities(crope.load(folder), ids) == pytest.approx(score(folder, ids), abs=1e-5)
+    crope.load(folder).save(tmp_path / "saved")
+    assert score(tmp_path / "saved", ids) == pytest.approx(score(folder, ids), abs=1e-9)
+
+
+def test_an_annealed_model_is_the_programs(tmp_path: Path) -> None:
+    folder = tmp_path / "annealed"
+    run_crope("upcycle", GOLDENS / "rope", folder, "--variant", "crope_qkv", "--method", "annealed")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"conjugate_scale": 0.5}))
+    ids = [1, 5, 90, 3, 3, 17, 42]
+    model = crope.load(folder)
+    assert log_probabilities(model, ids) == pytest.approx(score(folder, ids), abs=1e-5)
+    layer = model.blocks[0].attention.q
+    x = torch.randn(3, layer.in_features)
+    z, w = torch.view_as_complex(x.reshape(3, -1, 2)), torch.complex(layer.a, -layer.b)
+    v = torch.complex(layer.conjugate_a, -layer.conjugate_b)
+    expected = torch.view_as_real(z @ w.T + 0.5 * (z.conj() @ v.T)).flatten(-2)
+    assert torch.allclose(layer(x), expected, atol=1e-5)
 
 
 def test_untied_output(tmp_path: Path) -> None:
