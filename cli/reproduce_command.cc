@@ -112,9 +112,9 @@ void run(const ReproduceFlags& flags) {
     const std::vector<study::PlannedRun> runs = study::planned_runs(options);
     if (runs.front().is_done) return repeat(runs.front(), options, flags.json, log);
   }
+  if (flags.plan_only) return show_plan(study::plan_study(options, log), log);
   const study::Corpus corpus = study::study_corpus(options, log);
   show_plan(study::plan_study(options, corpus, log), log);
-  if (flags.plan_only) return;
   const auto result = study::reproduce(options, corpus, log);
   if (!result) throw Interrupted("stopped by a signal; run the same command again to resume");
   if (flags.json) {
@@ -155,8 +155,7 @@ void declare_reproduce(Flags& flags) {
   flags.option("--threads", values->threads, "Number of threads without --jobs (0: all processors)");
   flags.option("--launch", values->launch,
                "Start each run as several ranks: \"torchrun --nproc-per-node 8 --no-python\"");
-  flags.option("--plan", values->plan_only,
-               "Make the data if it is missing, print the plan with its time, and train nothing");
+  flags.option("--plan", values->plan_only, "Measure a few steps, print the plan with its time, and write nothing");
   flags.option("--json", values->json, "Print the result as one JSON object");
   flags.run([values] { run(*values); });
 }

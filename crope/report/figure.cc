@@ -13,6 +13,7 @@
 
 #include "crope/base/error.h"
 #include "crope/base/file.h"
+#include "crope/base/scratch_folder.h"
 
 extern char** environ;
 
@@ -24,30 +25,6 @@ constexpr int kPngScale = 2;
 constexpr int kFontSize = 14;  // pixels to the SVG terminal; the PNG terminal counts in points
 constexpr double kPointsPerPixel = 0.75;
 constexpr std::string_view kFontCss = "text,tspan{font-family:'Helvetica Neue',Helvetica,Arial,sans-serif}";
-
-// A folder that goes with the object.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "crope_figure_XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      throw Error(fmt::format("cannot make a temporary folder {}: {}", pattern, std::strerror(errno)),
-                  "set TMPDIR to a folder that can be written to");
-    }
-    path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 // What every figure begins with: thin axes on the left and below, a light grid, no box around the key.
 std::string prelude() {
@@ -161,7 +138,7 @@ DrawnFigure draw(const Figure& figure, const fs::path& dir) {
   if (figure.name.empty() || !plain) {
     throw Error(fmt::format("figure '{}': expected a name of letters, digits, '_' and '-'", figure.name));
   }
-  const ScratchFolder folder;
+  const ScratchFolder folder("crope_figure");
   write_file(folder / "figure.gp", script_of(figure, folder));
   const std::string complaint = run_gnuplot(folder / "figure.gp", folder / "messages");
   if (!complaint.empty()) throw Error(fmt::format("figure {}: gnuplot failed: {}", figure.name, complaint));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "crope/base/error.h"
 #include "crope/data/data_dir.h"
 #include "crope/data/prepare.h"
@@ -49,6 +51,15 @@ Corpus make_corpus(const fs::path& folder, const CorpusOptions& options, Log& lo
         {text.name, data_from(text.data, corpus.data, folder / "texts" / text.name, /*held_out=*/0, log)});
   }
   return corpus;
+}
+
+bool is_corpus_made(const fs::path& folder, const CorpusOptions& options) {
+  const auto is_made = [](const fs::path& given, const fs::path& made) {
+    return data::holds_shards(given) || data::holds_shards(made);
+  };
+  return is_made(options.data, folder / "data") && std::ranges::all_of(options.validate_also, [&](const auto& text) {
+           return is_made(text.data, folder / "texts" / text.name);
+         });
 }
 
 }  // namespace crope::study

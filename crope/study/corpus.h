@@ -29,4 +29,7 @@ struct Corpus {
 // there already is used. Throws Error if it was made from something else.
 Corpus make_corpus(const std::filesystem::path& folder, const CorpusOptions& options, Log& log);
 
+// Whether make_corpus(folder, options) would find all its shards made.
+bool is_corpus_made(const std::filesystem::path& folder, const CorpusOptions& options);
+
 }  // namespace crope::study

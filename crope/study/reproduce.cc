@@ -5,6 +5,7 @@
 #include "crope/base/error.h"
 #include "crope/base/file.h"
 #include "crope/base/nearest_name.h"
+#include "crope/base/scratch_folder.h"
 #include "crope/model/variant.h"
 #include "crope/study/run_queue.h"
 #include "crope/study/run_report.h"
@@ -163,6 +164,15 @@ Plan plan_study(const ReproduceOptions& options, const Corpus& corpus, Log& log)
     if (!run.is_done) plan.seconds += measured.total_seconds / at_once;
   }
   return plan;
+}
+
+Plan plan_study(const ReproduceOptions& options, Log& log) {
+  if (is_corpus_made(options.out, options.corpus)) return plan_study(options, study_corpus(options, log), log);
+  const ScratchFolder scratch("crope_plan");
+  log.info("measuring on data in a temporary folder; the study will make its own");
+  ReproduceOptions elsewhere = options;
+  elsewhere.out = scratch.path();
+  return plan_study(options, study_corpus(elsewhere, log), log);
 }
 
 std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, const Corpus& corpus, Log& log) {

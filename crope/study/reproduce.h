@@ -70,6 +70,9 @@ Corpus study_corpus(const ReproduceOptions& options, Log& log);
 // Measures a few steps and estimates the time.
 Plan plan_study(const ReproduceOptions& options, const Corpus& corpus, Log& log);
 
+// The same before there is data, and without leaving any: data that is missing is made in a temporary folder.
+Plan plan_study(const ReproduceOptions& options, Log& log);
+
 // Makes the runs of the plan that are not done in out/<variant>_<seed>/, then claims.json and report/index.html of all
 // finished runs of the study. Nothing when a signal has stopped it: the same call resumes it.
 std::optional<ReproduceResult> reproduce(const ReproduceOptions& options, const Corpus& corpus, Log& log);

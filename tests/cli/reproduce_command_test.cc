@@ -22,5 +22,14 @@ TEST(ReproduceCommand, BadFlagsAreUsageErrorsBeforeAnyWork) {
   }
 }
 
+TEST(ReproduceCommand, APlanWritesNothing) {
+  const test::TemporaryFolder folder;
+  const std::string out = (folder / "study").string();
+  const auto result = run_program(fmt::format("reproduce --scale smoke --plan --threads 1 --out {}", out));
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("plan: 6 runs, 0 finished"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 }  // namespace
 }  // namespace crope
