@@ -13,7 +13,7 @@
 namespace crope::formats {
 namespace {
 
-constexpr std::size_t kReadBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kReadBufferBytes = std::size_t{1} << 16;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 constexpr std::size_t kMostNames = 20;  // in a message
