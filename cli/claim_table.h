@@ -11,7 +11,7 @@ namespace crope::cli {
 // the verdict on the paper's own figures.
 void print_claims(std::span<const study::Claim> claims);
 
-// The same as one Markdown table.
+// Prints the claims as one Markdown table.
 void print_claims_markdown(std::span<const study::Claim> claims);
 
 }  // namespace crope::cli

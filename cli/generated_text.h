@@ -7,7 +7,7 @@
 
 namespace crope::cli {
 
-// What `crope --generate KIND` prints: "man" (a page for section 1), or the script of a shell: "bash", "zsh", "fish".
+// The text of `crope --generate KIND`: "man" (a page for section 1), or the script of a shell: "bash", "zsh", "fish".
 // Throws UsageError for another kind.
 std::string generate(const std::string& kind, const CommandEntry& root, const std::string& version);
 

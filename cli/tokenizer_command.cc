@@ -71,7 +71,8 @@ void declare_tokenizer_train(Flags flags) {
                "A special token besides <|endoftext|>; repeat for more. Ids from 0 in this order");
   flags.option("--text-field", values->options.source.text_field,
                "The field of JSON lines or column that holds the text");
-  flags.option("--format", values->options.source.format, "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
+  flags.option("--format", values->options.source.format,
+               "auto (by the ending of the name; stdin is jsonl), text, jsonl or parquet");
   flags.option("--skip-bad-rows", values->options.source.skip_bad_rows, "Skip rows without text instead of stopping");
   flags.option("--min-count", values->options.min_count, "Smallest count of a pair to merge");
   flags.option("--threads", values->options.threads, "Number of threads (0: all processors)");

@@ -25,7 +25,7 @@ struct PauliEnergies {
   double conjugate_linear_share() const { return total() > 0 ? (sigma[1] + sigma[3]) / total() : 0; }
 };
 
-// Of every 2x2 block of dense[2M, 2N], stored as halves, summed over the blocks, in fp64.
+// The energies of every 2x2 block of dense[2M, 2N], stored as halves, summed over the blocks, in fp64.
 // Throws Error unless both dimensions are even.
 PauliEnergies pauli_energies(const torch::Tensor& dense);
 
@@ -43,8 +43,8 @@ struct ProjectionEnergies {
   std::int64_t rows, columns;  // of the dense matrix
   double squared_norm;         // of the dense matrix, computed directly
   PauliEnergies energies;
-  // The same of the matrix with the gains folded in: attention_norm in Q, K and V, q_norm in Q, k_norm in K. No norm
-  // surrounds O, so its two sets of energies are equal.
+  // Size and energies of the matrix with the gains folded in: attention_norm in Q, K and V, q_norm in Q, k_norm in K.
+  // No norm surrounds O, so its two sets of energies are equal.
   double effective_squared_norm;
   PauliEnergies effective;
 };

@@ -52,7 +52,7 @@ struct StructureOptions {
   std::uint64_t seed = 0;
 };
 
-// Of Q, K, V and of Q with K, in this order, gains folded in.
+// The structures of Q, K, V and of Q with K, in this order, gains folded in.
 std::vector<StructureOfProjections> shared_structures(const model::Transformer& model,
                                                       const StructureOptions& options = {});
 

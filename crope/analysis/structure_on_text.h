@@ -1,6 +1,6 @@
-// What the conjugate-linear part of queries and keys does on real text: how much of their energy it makes, and what the
-// loss is without it. Every layer is measured under the structure of the layers of the other parity, so that none is
-// measured with a structure that was fitted to it.
+// The conjugate-linear part of queries and keys on real text: its share of their energy, and the loss without it. Every
+// layer is measured under the structure of the layers of the other parity, so that none is measured with a structure
+// that was fitted to it.
 #pragma once
 
 #include <torch/types.h>

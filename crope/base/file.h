@@ -100,7 +100,7 @@ class AppendFile {
   // The text has left the process when this returns. Throws Error on a full disk.
   void write(std::string_view text);
 
-  // What was written survives a power cut when this returns. Throws Error if the system cannot promise it.
+  // Returns when everything written so far survives a power cut. Throws Error if the system cannot promise it.
   void flush();
 
   // Whether the last line, if there is one, has its end.

@@ -18,7 +18,7 @@ namespace crope {
 
 using Json = nlohmann::ordered_json;
 
-// What a document may hold. Json finds a key by looking at one after another, so that its objects are kept small.
+// Limits of a document. Json searches the keys of an object one by one, so its objects are kept small.
 struct JsonLimits {
   std::size_t keys = 4096;                    // of one object
   std::size_t values = std::size_t{1} << 20;  // of the document: numbers, texts, truth values, nulls, arrays, objects
@@ -30,7 +30,7 @@ inline constexpr std::size_t kDeepestJson = 64;
 // call the text: a path, or a flag.
 Json parse_json(std::string_view text, std::string_view origin, const JsonLimits& limits = {});
 
-// The same with keys in alphabetical order, found by a tree: for objects of many keys.
+// Parses an object of many keys: they are kept in alphabetical order and found by a tree.
 using SortedJson = nlohmann::json;
 inline constexpr JsonLimits kSortedJsonLimits = {.keys = std::size_t{1} << 22, .values = std::size_t{1} << 24};
 SortedJson parse_sorted_json(std::string_view text, std::string_view origin,

@@ -15,7 +15,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
 // "did you mean 'x'?", "did you mean one of x_1, x_2?" where several candidates begin with `name`, or "".
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
-// The same, or the list of all candidates when nothing is near.
+// did_you_mean(), or the list of all candidates when nothing is near.
 std::string suggest(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace crope

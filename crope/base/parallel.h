@@ -16,7 +16,7 @@ int thread_count();
 void parallel_ranges(std::int64_t count, std::int64_t grain,
                      const std::function<void(std::int64_t, std::int64_t)>& work);
 
-// The same, with `cost` the number of floats that one item touches: little work stays on one thread.
+// parallel_ranges() for items that touch `cost` floats each: little work stays on one thread.
 void parallel_rows(std::int64_t count, std::int64_t cost, const std::function<void(std::int64_t, std::int64_t)>& work);
 
 // Calls work(chunk, begin, end) on `chunks` pieces of [0, count) that do not depend on the number of threads: nor does

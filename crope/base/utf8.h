@@ -6,7 +6,7 @@
 
 namespace crope {
 
-// What the first bytes of a text are: a whole character, the beginning of one that the text breaks off, or neither.
+// Kind of the first bytes of a text: a whole character, the beginning of one that the text breaks off, or neither.
 enum class Utf8Kind { character, beginning, invalid };
 
 struct Utf8Character {

@@ -27,8 +27,7 @@ struct DatasetInfo {
   std::optional<std::int32_t> end_of_text;  // the token that starts each document
   formats::TokenWidth width = formats::TokenWidth::u16;
   SplitCounts train, val;
-  // What the shards were made from, in the words of who made them: sources and options. Two equal ones mean equal
-  // shards.
+  // Sources and options that the shards were made from, as their writer records them. Equal ones mean equal shards.
   Json preparation = Json::object();
 };
 

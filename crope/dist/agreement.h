@@ -1,4 +1,4 @@
-// What ranks must be of one mind about: whether something worked, whether to stop, whether they hold the same numbers.
+// Agreement of all ranks: whether something worked, whether to stop, whether they hold the same numbers.
 #pragma once
 
 #include <torch/types.h>

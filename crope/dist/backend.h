@@ -1,4 +1,4 @@
-// What carries the operations of a group: c10d's Gloo between processors, its NCCL between GPUs.
+// The transport of a group: c10d's Gloo between processors, its NCCL between GPUs.
 #pragma once
 
 #include <c10/util/intrusive_ptr.h>

@@ -6,7 +6,7 @@
 
 namespace crope::eval {
 
-// What a filter gives when it finds nothing.
+// The answer of a filter that finds nothing.
 inline constexpr const char* kNoAnswer = "[invalid]";
 
 // The number behind the first "#### ".

@@ -14,7 +14,7 @@
 
 namespace crope::eval {
 
-// What results must have in common to stand in one file.
+// Results of one file agree in these.
 struct ResultsIdentity {
   std::string model;        // the directory, for files that have no fingerprint
   std::string fingerprint;  // of the weights

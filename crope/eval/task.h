@@ -40,7 +40,7 @@ struct MetricKey {
   std::string error_key() const;  // "acc_norm_stderr,none"
 };
 
-// What follows the context is separated from it by this (lm_eval's target_delimiter).
+// Between the context and the text that follows it (lm_eval's target_delimiter).
 inline constexpr const char* kTargetDelimiter = " ";
 
 // One question.

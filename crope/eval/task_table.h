@@ -62,7 +62,7 @@ std::span<const TaskRow> task_table();
 // The row of a task, a group or a part of one: "mmlu" for "mmlu_anatomy". Null if there is none.
 const TaskRow* find_task(std::string_view name);
 
-// The same. Throws UsageError suggesting the nearest name if there is none.
+// find_task(), but throws UsageError suggesting the nearest name if there is none.
 const TaskRow& require_task(std::string_view name);
 
 // The rows' names, in their order, separated by ", ".

@@ -97,7 +97,7 @@ class GgufFile {
   std::optional<std::int64_t> find_integer(std::string_view key) const;
   std::optional<double> find_number(std::string_view key) const;
 
-  // The same. Throws Error also if the key is absent.
+  // The number of a key that must be there: throws Error also if it is absent.
   std::int64_t integer(std::string_view key) const;
   double number(std::string_view key) const;
 

@@ -25,7 +25,7 @@ class LineReader {
   // Throws Error naming file and line if it is longer than allowed, and what InputStream throws.
   std::optional<std::string_view> next();
 
-  // Of the line last returned, counted from 1.
+  // Number of the line last returned, counted from 1.
   std::uint64_t line_number() const { return line_number_; }
 
   const InputStream& stream() const { return stream_; }

@@ -70,7 +70,7 @@ struct TensorSource {
   std::function<void(const Sink&)> produce;
 };
 
-// The header of a file with these tensors: everything before their data. Puts them into the order of their data.
+// The bytes of a file with these tensors before their data. Sorts `tensors` into the order of their data.
 // Throws Error on a bad name or shape.
 std::string safetensors_prefix(std::vector<TensorSource>& tensors, Metadata metadata = {});
 

@@ -34,7 +34,7 @@ class SharedSafetensors {
   // reach beyond it, and on a full disk.
   void write(std::string_view name, std::uint64_t offset, std::span<const std::byte> bytes);
 
-  // What this process has written is on disk when it returns, and seen by whoever opens the file after that.
+  // Returns when everything this process wrote is on disk; whoever opens the file afterwards reads it.
   void flush();
 
  private:

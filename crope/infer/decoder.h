@@ -61,7 +61,7 @@ class Decoder {
   // Logits [n, V], dense, of these rows of append's result. Overwritten by the next call.
   torch::Tensor logits(std::span<const std::int64_t> rows);
 
-  // The same for many rows at once, without holding all of them: on_panel(first, [n, m]) gets the logits of tokens
+  // Logits of many rows without holding all of them at once: on_panel(first, [n, m]) gets the logits of tokens
   // [first, first + m), m at most `columns`, from the first token to the last. REQUIRES: columns > 0.
   void for_logit_panels(std::span<const std::int64_t> rows, std::int64_t columns,
                         const std::function<void(std::int64_t, const torch::Tensor&)>& on_panel);

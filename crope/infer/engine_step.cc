@@ -64,8 +64,8 @@ Engine::Step Engine::plan(const Budget& budget, std::list<Sequence>& failed) {
   Step step;
   std::int64_t row = 0;
   // Beside prompts nothing is guessed: they fill the step.
-  const bool speculates = budget.may_guess && options_.speculate > 0 &&
-                          std::ranges::none_of(sequences_, &Sequence::reads_prompt);
+  const bool speculates =
+      budget.may_guess && options_.speculate > 0 && std::ranges::none_of(sequences_, &Sequence::reads_prompt);
   const std::int64_t guesses = Decoder::kFewRows / std::max<std::int64_t>(1, std::ssize(sequences_)) - 1;
   for (auto place = sequences_.begin(); place != sequences_.end();) {
     Sequence& sequence = *place++;
@@ -233,8 +233,8 @@ void Engine::take_tokens(Sequence& sequence, const at::Tensor& logits, std::int6
   statistics_.right_tokens += right;
 }
 
-// The next tokens of whole sequences, whose rows stand together. Without memory for all of them, of one after the other;
-// one that has none alone fails.
+// The next tokens of whole sequences, whose rows stand together. Without memory for all of them, of one after the
+// other; one that has none alone fails.
 void Engine::take_next_tokens(std::span<const Row> rows, Step& step, std::list<Sequence>& failed,
                               std::vector<TokenEvent>& events) {
   at::Tensor logits;
@@ -248,9 +248,8 @@ void Engine::take_next_tokens(std::span<const Row> rows, Step& step, std::list<S
     while (end < rows.size() && rows[end].sequence == &sequence) ++end;
     if (!has_logits && end - i < rows.size()) {
       take_next_tokens(rows.subspan(i, end - i), step, failed, events);
-    } else if (has_logits && has_memory_for([&] {
-                 take_tokens(sequence, logits, static_cast<std::int64_t>(i), events);
-               })) {
+    } else if (has_logits &&
+               has_memory_for([&] { take_tokens(sequence, logits, static_cast<std::int64_t>(i), events); })) {
       if (events.back().finish != FinishReason::none) remove(events.back().sequence);
     } else {
       give_up(sequence, step, failed);

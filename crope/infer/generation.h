@@ -49,7 +49,7 @@ void generate(const model::Transformer& model, const text::Tokenizer* tokenizer,
               std::span<const GenerationRequest> requests, const GenerationOptions& options,
               const GenerationCallbacks& callbacks);
 
-// The same on an engine that stays: what earlier calls computed is shared. REQUIRES: the engine is idle.
+// generate() on an engine of the caller's, which shares what earlier calls computed. REQUIRES: the engine is idle.
 void generate(Engine& engine, const text::Tokenizer* tokenizer, std::span<const GenerationRequest> requests,
               const GenerationOptions& options, const GenerationCallbacks& callbacks);
 

@@ -41,8 +41,8 @@ class KvCache {
   // more than are held, or a few: a sequence may end long before its limit. Throws what ATen throws without memory.
   void reserve(std::int64_t count, std::int64_t expected = 0);
 
-  // The same for `count` tokens that are the last and come in one step: no later step reads them when this one is
-  // over, so that all layers share the memory of one.
+  // Makes room for `count` last tokens that come in one step. No later step reads them, so all layers share the memory
+  // of one.
   void reserve_for_one_step(std::int64_t count);
 
   // The first `length` tokens. REQUIRES: 0 <= length <= this->length().

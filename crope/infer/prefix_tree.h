@@ -1,4 +1,4 @@
-// What sequences have in common at their beginnings.
+// The beginnings that sequences have in common.
 #pragma once
 
 #include <cstddef>

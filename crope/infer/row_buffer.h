@@ -31,7 +31,7 @@ class RowBuffer {
     return view_.rows;
   }
 
-  // The same memory as kernels and as ATen see it, [rows, width].
+  // The memory as kernels and as ATen see it, [rows, width].
   const ops::Matrix& view() const { return view_; }
   at::Tensor tensor() const { return storage_.as_strided({view_.rows, view_.columns}, {view_.stride, 1}); }
 

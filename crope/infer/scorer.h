@@ -32,8 +32,8 @@ struct ScorerOptions {
   ScoreEngine engine = ScoreEngine::automatic;
 };
 
-// Of (context + continuation) the last max_seq_len + 1 tokens, without the very last, are the input, from position 0
-// on: what lm_eval's HF model computes. Beginnings that inputs share, such as the context of several continuations or
+// The input is the last max_seq_len + 1 tokens of (context + continuation) without the very last, from position 0 on,
+// as in lm_eval's HF model. Beginnings that inputs share, such as the context of several continuations or
 // the examples before several questions, are computed once. Scores come in an order of the scorer's choosing, each as
 // soon as it is known; on_score may throw to end the work.
 // Throws UsageError naming the request if it is empty, too long, or has an id that the model does not have.

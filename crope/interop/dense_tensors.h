@@ -29,8 +29,8 @@ class DenseTensors {
   // its conjugate-linear part, a gain shared by a pair repeated, and a QK-norm without gains has ones.
   torch::Tensor read(const std::string& name) const;
 
-  // The same of a matrix whose blocks are of this type, as bytes [rows, blocks, bytes of a block] in halves. Nothing
-  // where it is not, or where blocks of a pair do not come to lie side by side.
+  // A matrix whose blocks are of this type, as bytes [rows, blocks, bytes of a block] in halves. Nothing if its blocks
+  // are of another type, or if blocks of a pair do not come to lie side by side.
   std::optional<torch::Tensor> read_blocks(const std::string& name, ops::WeightType type) const;
 
   // Gives the memory behind all that was read back to the system.

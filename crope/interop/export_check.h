@@ -18,8 +18,8 @@ struct ExportReport {
 // Logits [1, T, V] of a fixed sequence of random tokens.
 torch::Tensor probe_logits(const model::Transformer& model);
 
-// What rounding alone may do to the logits, as a share of the largest: fp32 sums in another order, or weights of fewer
-// bits.
+// Largest difference of the logits that rounding alone explains, as a share of the largest logit: fp32 sums in another
+// order, or weights of fewer bits.
 inline constexpr double kFp32Tolerance = 1e-4;
 inline constexpr double kFp16Tolerance = 0.02;
 inline constexpr double kCoarseTolerance = 0.2;  // bf16, and 8 bits with a scale

@@ -29,8 +29,9 @@ struct TiedValueHead {
   torch::Tensor o;       // [n D, K], columns in halves
 };
 
-// The same with o free. The rows of a tied v span a space that i maps to itself: the one that carries most of o v is
-// spanned by the K/2 leading eigenvectors of V (o' o) V^H, and o then takes what is there. The norm of v is kept.
+// nearest_tied_head() with o free. The rows of a tied v span a space that i maps to itself: the one that carries most
+// of o v is spanned by the K/2 leading eigenvectors of V (o' o) V^H, and o then takes what is there. The norm of v is
+// kept.
 TiedValueHead nearest_tied_value_head(const HeadProduct& head);
 
 }  // namespace crope::interop

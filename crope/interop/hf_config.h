@@ -26,8 +26,8 @@ std::string hf_dtype_name(torch::ScalarType type);
 // `dtype` is "float32", "bfloat16" or "float16". Throws Error if neither can hold the model.
 Json hf_config_from(const model::ModelConfig& config, const std::string& dtype, const SpecialTokens& special);
 
-// Of bos_token_id, eos_token_id and pad_token_id those that a config.json of Hugging Face, or its
-// generation_config.json, gives: a token id or a list of them. Empty where it gives none.
+// bos_token_id, eos_token_id and pad_token_id, as far as a config.json of Hugging Face, or its generation_config.json,
+// gives them: a token id or a list of them. Empty where it gives none.
 // Throws Error naming `origin` and the field if it is anything else.
 Json generation_ids(const Json& json, const std::string& origin = "config.json");
 

@@ -20,7 +20,7 @@ namespace crope::interop {
 ExportReport export_hf(const std::filesystem::path& model_dir, const std::filesystem::path& out, torch::ScalarType type,
                        Log& log);
 
-// What differs between the folders that Hugging Face's libraries read. `folder` is the one that is being written.
+// The parts in which the folders for Hugging Face's libraries differ. `folder` is the one that is being written.
 struct HfFolder {
   CardKind card;
   std::function<Json(const SpecialTokens&)> config;  // the contents of config.json

@@ -19,7 +19,8 @@ using ResidualOrder = std::vector<std::int64_t>;
 // if that keeps more.
 ResidualOrder pair_for(const std::vector<torch::Tensor>& matrices);
 
-// The same function with the residual stream in another order: rows and columns of all that reads and writes it.
+// A model of the same function with the residual stream in another order: rows and columns of all that reads and
+// writes it.
 // REQUIRES: a dense model.
 model::Transformer reorder_residual(const model::Transformer& model, const ResidualOrder& order);
 

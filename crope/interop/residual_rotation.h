@@ -21,9 +21,9 @@ torch::Tensor best_rotation(const std::vector<torch::Tensor>& matrices);
 // REQUIRES: a dense model.
 std::vector<torch::Tensor> rows_with_gains(const model::Transformer& model);
 
-// The same function in the coordinates R x. The gains of attention_norm, feed_forward_norm and norm become 1. An output
-// projection that was the embedding becomes a tensor of its own, V D numbers more: the last gain stands between the
-// two. REQUIRES: a dense model, R orthogonal.
+// A model of the same function in the coordinates R x. The gains of attention_norm, feed_forward_norm and norm
+// become 1. An output projection that was the embedding becomes a tensor of its own, V D numbers more: the last gain
+// stands between the two. REQUIRES: a dense model, R orthogonal.
 model::Transformer rotate_residual(const model::Transformer& model, const torch::Tensor& R);
 
 }  // namespace crope::interop

@@ -51,7 +51,7 @@ struct crope::ChoiceNames<crope::interop::StreamStructure> {
 
 namespace crope::interop {
 
-// What a method uses unless it is told otherwise: pairs, plain the given coordinates.
+// The default of a method: the given coordinates for plain, pairs for the others.
 StreamStructure usual_structure(UpcycleMethod method);
 
 // How much of a projection's energy the tied part keeps: 1 - |W - W'|^2 / |W|^2.

@@ -32,7 +32,7 @@ double attention_scale(std::int64_t K);
 // configuration into phases.
 ops::RopeTable rope_table(const ModelConfig& config, std::int64_t T, const torch::TensorOptions& options);
 
-// What the output projection reads: [B, T, H Kv] from x[B, T, D]; position t sees positions 0 to t.
+// The input of the output projection: [B, T, H Kv] from x[B, T, D]; position t sees positions 0 to t.
 torch::Tensor attend(const Attention& attention, const torch::Tensor& x, const ops::RopeTable& positions);
 
 // y[B, T, D] from x[B, T, D]: attend() and the output projection.

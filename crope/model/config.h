@@ -42,19 +42,20 @@ struct ModelConfig {
   std::int64_t max_seq_len = 512;
   Variant variant = Variant::rope;
 
-  // What the paper leaves open; in config.json only where it differs from these (docs/mathematics.md, section 8).
+  // Choices that the paper leaves open; in config.json only where they differ from these (docs/mathematics.md, section
+  // 8).
   std::int64_t num_kv_heads = 0;        // heads of K and V, each read by as many heads of Q; 0 is num_heads
   std::int64_t head_dim = 0;            // width of a full head; 0 is d_model / num_heads
   Choice<Gain> qk_gain = Gain::free;    // gains of QK-norm
   Choice<Gain> norm_gain = Gain::free;  // gains of the other norms: free or pair
 
-  // What imported models may have and the paper's do not; in config.json only where they differ from these.
+  // Properties of imported models alone; in config.json only where they differ from these.
   bool qk_norm = true;         // false: queries and keys are not normalised
   bool tie_embeddings = true;  // false: the output projection is a tensor of its own, output.weight
   ops::RopeScaling rope_scaling = {};
 
-  // Of an annealed model: every tied projection also has a conjugate-linear part, which counts by this factor
-  // (ops/annealed_weight.h). Nothing in others.
+  // In an annealed model every tied projection also has a conjugate-linear part, which counts by this factor
+  // (ops/annealed_weight.h). Nothing in other models.
   std::optional<double> conjugate_scale = {};
 
   // Keys of config.json that we do not know. Kept as they are.
@@ -82,7 +83,7 @@ void visit_required_fields(Config& config, const Visit& visit) {
   visit("max_seq_len", config.max_seq_len, "Longest sequence in tokens");
 }
 
-// The same for the fields that config.json holds only where they differ from their defaults.
+// Visits the fields that config.json holds only where they differ from their defaults.
 template <typename Config, typename Visit>
 void visit_optional_fields(Config& config, const Visit& visit) {
   visit("num_kv_heads", config.num_kv_heads, "Number of key/value heads, shared by groups of heads (0: num_heads)");

@@ -1,4 +1,4 @@
-// What a model costs to run, from its shape alone.
+// The cost of running a model, from its shape alone.
 #pragma once
 
 #include <cstdint>

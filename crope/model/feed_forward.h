@@ -13,7 +13,7 @@ struct FeedForward {
   ops::Weight down;  // F -> D
 };
 
-// What the down projection reads: [B, T, F] from x[B, T, D].
+// The input of the down projection: [B, T, F] from x[B, T, D].
 torch::Tensor gated(const FeedForward& layer, const torch::Tensor& x);
 
 // y[B, T, D] from x[B, T, D]: gated() and the down projection.

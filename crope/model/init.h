@@ -13,8 +13,8 @@ namespace crope::model {
 struct InitOptions {
   std::uint64_t seed = 0;
   double embedding_std = 0.02;
-  // Of every projection: gain / sqrt(real fan-in). a and b are drawn alike, which gives a tied layer the output
-  // variance of a dense one (docs/mathematics.md, section 5).
+  // Standard deviation of a projection times sqrt(real fan-in). a and b are drawn alike, which gives a tied layer the
+  // output variance of a dense one (docs/mathematics.md, section 5).
   double projection_gain = 1.0;
 };
 

@@ -28,7 +28,7 @@ ops::WeightType load_weight_type(const std::filesystem::path& model_dir);
 // Warns of values that are not finite. A signal ends it between two tensors (Interrupted).
 Transformer load_model(const std::filesystem::path& path, Log& log, const torch::TensorOptions& options = {});
 
-// The same for inference alone, one tensor at a time: matrices rounded to `type`, int8 or int4, or as they are stored
+// Loads for inference alone, one tensor at a time: matrices rounded to `type`, int8 or int4, or as they are stored
 // if there is none. Throws Error as load_model does, and if weights that are to be rounded are not finite.
 Transformer load_quantised_model(const std::filesystem::path& path, Log& log, std::optional<ops::WeightType> type = {});
 

@@ -11,7 +11,7 @@ namespace crope::model {
 // Differentiable. An undefined gain stays undefined: nothing is normalised there.
 torch::Tensor expand_gain(const torch::Tensor& gain, std::int64_t width);
 
-// The same for a gain in adjacent pairs, as files hold it.
+// expand_gain() for a gain in adjacent pairs, as files hold it.
 torch::Tensor expand_adjacent_gain(const torch::Tensor& gain, std::int64_t width);
 
 }  // namespace crope::model

@@ -15,8 +15,8 @@ namespace crope::model {
 // itself when `dimensions` is empty. REQUIRES: those dimensions are even.
 torch::Tensor pairs_to_halves(const torch::Tensor& x, std::span<const int> dimensions);
 
-// The same in the type and on the device of `options`: one pass, without a copy in between. `x` itself where nothing
-// changes.
+// pairs_to_halves() into the type and onto the device of `options`: one pass, without a copy in between. `x` itself
+// where nothing changes.
 torch::Tensor pairs_to_halves(const torch::Tensor& x, std::span<const int> dimensions,
                               const torch::TensorOptions& options);
 

@@ -14,7 +14,7 @@ namespace crope::model {
 // Which bar of the paper's parameter figure it belongs to.
 enum class Component { embedding, attention, feed_forward, norm };
 
-// What it is to an optimiser and to the initialisation.
+// How an optimiser and the initialisation treat it.
 enum class Role {
   embedding,  // [V, D], also the output projection, and that too where it is not tied
   gain,       // [N] or, shared by the two parts of a pair, [N/2]; of a norm

@@ -45,7 +45,7 @@ struct Transformer {
 // Throws Error if a shape differs from its spec.
 Transformer make_transformer(const ModelConfig& config, std::span<const torch::Tensor> values);
 
-// The same with quantised matrices among them: for generation, scoring and layer_input alone.
+// Makes a model with quantised matrices among its values: for generation, scoring and layer_input alone.
 Transformer make_transformer(const ModelConfig& config, std::vector<StoredValue> values);
 
 // The embedding and the output projection, plain or quantised.
@@ -70,10 +70,11 @@ std::vector<torch::Tensor> parameter_values(const Transformer& model);
 // Asks autograd for the gradients of all parameters, or for none.
 void set_requires_grad(Transformer& model, bool requires_grad);
 
-// What a forward pass keeps for its gradient.
+// The activations that a forward pass keeps for its gradient.
 enum class Activations {
   kept,        // of every operation
-  recomputed,  // the input of each block; the rest is made anew in the backward pass: less memory, a third more time
+  recomputed,  // the input of each block; the rest is computed again in the backward pass: less memory, a third more
+               // time
 };
 
 // The normalised final features [B, T, D] of ids[B, T]. Throws Error if T is 0 or more than max_seq_len.
@@ -86,7 +87,7 @@ torch::Tensor logits(const Transformer& model, const torch::Tensor& ids);
 // The mean loss of predicting tokens[:, 1:] from tokens[:, :-1]: tokens[B, T + 1].
 torch::Tensor loss(const Transformer& model, const torch::Tensor& tokens, Activations activations = Activations::kept);
 
-// The same loss mixed with what a teacher of the same vocabulary finds likely (ops/linear_distillation.h). The teacher
+// loss() mixed with the divergence from a teacher of the same vocabulary (ops/linear_distillation.h). The teacher
 // gets no gradients.
 torch::Tensor distillation_loss(const Transformer& model, const torch::Tensor& tokens, const Transformer& teacher,
                                 const ops::DistillationOptions& options, Activations activations = Activations::kept);
@@ -101,11 +102,11 @@ struct LayerInput {
   ops::RopeTable positions;
 };
 
-// Of block `layer`, from ids[B, T], without gradients. Throws Error if T is 0 or more than max_seq_len.
+// The input of block `layer`, from ids[B, T], without gradients. Throws Error if T is 0 or more than max_seq_len.
 // REQUIRES: 0 <= ids < V, 0 <= layer < num_layers.
 LayerInput layer_input(const Transformer& model, const torch::Tensor& ids, std::int64_t layer);
 
-// The same of every layer, from the first to the last, in one forward pass.
+// Visits the inputs of all layers, from the first to the last, in one forward pass.
 void visit_layer_inputs(const Transformer& model, const torch::Tensor& ids,
                         const std::function<void(std::int64_t layer, const LayerInput&)>& visit);
 

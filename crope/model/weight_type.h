@@ -20,7 +20,7 @@ namespace crope::model {
 // Absent: fp32. It belongs to the file of weights, not to the model's shape: ModelConfig does not have it.
 inline constexpr const char* kWeightsKey = "weights";
 
-// What `config`, the contents of config.json, records. Throws Error, starting with `origin`, if it is no type.
+// The type that `config`, the contents of config.json, records. Throws Error, starting with `origin`, if it is no type.
 ops::WeightType recorded_weight_type(const Json& config, std::string_view origin);
 
 }  // namespace crope::model

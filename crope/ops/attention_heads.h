@@ -1,5 +1,5 @@
-// What an attention layer does to q, k and v before the scores, as one operation of few launches: the plan for devices
-// that take their orders one by one (device.h).
+// The steps of an attention layer on q, k and v before the scores, as one operation of few launches: the plan for
+// devices that take their orders one by one (device.h).
 #pragma once
 
 #include <torch/types.h>

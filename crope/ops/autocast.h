@@ -9,7 +9,7 @@ namespace crope::ops {
 // x in autocast's type where autocast is on for its device and x is fp32, else x itself. Differentiable.
 torch::Tensor autocast_input(const torch::Tensor& x);
 
-// The same for a weight that is used with x, through autocast's cache: a weight is cast once in each forward pass.
+// `weight` in the type of autocast_input(x), through autocast's cache: it is cast once in each forward pass.
 torch::Tensor autocast_weight(const torch::Tensor& weight, const torch::Tensor& x);
 
 // Whether autocast casts `weight` for products with x.

@@ -32,9 +32,9 @@ class DerivedWeightScope {
 // The store of this thread's innermost scope, or null.
 std::shared_ptr<DerivedWeightStore> current_derived_weights();
 
-// What `make` returns for `sources`, made at the first call and kept if all sources share memory with weights of the
-// scope. `kind` tells apart what different callers make of the same sources; it outlives the program. The result has no
-// gradient.
+// The result of `make` for `sources`, computed at the first call and kept if all sources share memory with weights of
+// the scope. `kind` tells apart what different callers make of the same sources; it is a string literal. The result has
+// no gradient.
 torch::Tensor derived_weight(const char* kind, const std::vector<torch::Tensor>& sources, torch::ScalarType type,
                              const std::function<torch::Tensor()>& make);
 

@@ -40,7 +40,7 @@ Matrix mutable_view(const torch::Tensor& x);
 ConstMatrix flat_view(const torch::Tensor& x);
 Matrix mutable_flat_view(const torch::Tensor& x);
 
-// The same of fp64 and int64.
+// All numbers of an fp64 or int64 tensor as one row. REQUIRES: contiguous.
 Doubles mutable_double_view(const torch::Tensor& x);
 ConstIds id_view(const torch::Tensor& ids);
 

@@ -18,8 +18,8 @@ namespace crope::ops {
 // Throws Error if either is not finite.
 QuantisedMatrix quantised_with_feedback(const torch::Tensor& weight, const torch::Tensor& moments);
 
-// The same of a pair a, b [M, N] (block_linear.h), whose input [2 N] is in halves: `moments` [2 N, 2 N]. The two are
-// rounded together, since each of the layer's outputs is a sum of both.
+// Rounds a pair a, b [M, N] (block_linear.h), whose input [2 N] is in halves: `moments` [2 N, 2 N]. The two are rounded
+// together, since each of the layer's outputs is a sum of both.
 struct QuantisedPair {
   QuantisedMatrix a, b;
 };

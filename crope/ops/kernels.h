@@ -1,4 +1,4 @@
-// What a device can do for the operations of this folder: a struct of arguments for each kernel, and the table of them.
+// The kernels of a device: a struct of arguments for each of them, and the table of all.
 //
 // Kernels see plain memory, and this header no LibTorch: device.h chooses the table and shows tensors as memory. Sizes
 // are those of the operations' headers, which have the mathematics. A kernel uses as many threads as it likes.
@@ -124,8 +124,8 @@ struct AddRows {
 
 // --- attention of whole sequences ---
 
-// What both passes of rotary_attention.h read: q, k and v have B T rows. Query heads h H/G to (h + 1) H/G read head h
-// of keys and values.
+// The inputs of both passes of rotary_attention.h: q, k and v have B T rows. Query heads h H/G to (h + 1) H/G read head
+// h of keys and values.
 struct RotaryInputs {
   std::int64_t B, T;
   std::int64_t H, G;   // heads of queries, and of keys and values
@@ -338,7 +338,7 @@ struct RowMaximum {
   double log_sum_exp = 0;  // over the row
 };
 
-// Of every row of logits [R, N], N > 0. Values that are not numbers are passed over in the maximum.
+// The maximum of every row of logits [R, N], N > 0. Values that are not numbers are passed over in the maximum.
 struct RowMaxima {
   ConstMatrix logits;
   std::span<RowMaximum> maxima;

@@ -11,7 +11,7 @@ namespace crope::ops {
 // REQUIRES: 0 <= targets < V.
 torch::Tensor linear_cross_entropy(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& targets);
 
-// The same, one loss for each row and without gradients: [R] in fp32 or wider.
+// The losses of the rows, without gradients: [R] in fp32 or wider.
 torch::Tensor linear_token_losses(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& targets);
 
 }  // namespace crope::ops

@@ -22,15 +22,15 @@ struct NewtonSchulzOptions {
 // x[R, C] of any shape; computes in the type of x. Not differentiable.
 torch::Tensor newton_schulz(const torch::Tensor& x, const NewtonSchulzOptions& options = {});
 
-// The same for the complex matrix of a tied pair, a[M, N] and b[M, N]: what contract(newton_schulz(expand(pair)))
-// gives, at a third of the multiplications and without the expanded matrix.
+// newton_schulz() of the complex matrix of a tied pair, a[M, N] and b[M, N]. It equals
+// contract(newton_schulz(expand(pair))), at a third of the multiplications and without the expanded matrix.
 ComplexWeight newton_schulz(const ComplexWeight& pair, const NewtonSchulzOptions& options = {});
 
-// The same of n matrices at once, x[n, R, C], by batched products of ATen: few launches on a device that takes them one
-// by one. Each result equals newton_schulz's up to rounding.
+// newton_schulz() of n matrices at once, x[n, R, C], by batched products of ATen: few launches on a device that takes
+// them one by one. Each result equals newton_schulz's up to rounding.
 torch::Tensor newton_schulz_batch(const torch::Tensor& x, const NewtonSchulzOptions& options = {});
 
-// The same for n pairs, a[n, M, N] and b[n, M, N].
+// newton_schulz() of n pairs at once, a[n, M, N] and b[n, M, N].
 ComplexWeight newton_schulz_batch(const ComplexWeight& pairs, const NewtonSchulzOptions& options = {});
 
 // Operations of the products that it needs on one matrix [R, C], or on a pair of them: of a symmetric product, half.

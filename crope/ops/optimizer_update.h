@@ -26,7 +26,7 @@ torch::Tensor momentum_step(const torch::Tensor& buffer, const torch::Tensor& gr
 // value <- keep value - rate direction, in place.
 void decay_and_subtract(const torch::Tensor& value, const torch::Tensor& direction, double keep, double rate);
 
-// The same with any number of threads.
+// The sum of the squares of all numbers of x. Its value does not depend on the number of threads.
 double sum_of_squares(const torch::Tensor& x);
 
 }  // namespace crope::ops

@@ -11,7 +11,7 @@ namespace crope::ops {
 
 enum class ProductSource { own, blas };
 
-// What the products are for: many equal rows in both directions of a step and in Muon, or the rows of prompts.
+// Uses of products: many equal rows in both directions of a step and in Muon, or the rows of prompts.
 enum class ProductUse { training, prompts };
 
 // Throws UsageError if CROPE_PRODUCTS is neither own nor blas, or asks for own products of an instruction set without.

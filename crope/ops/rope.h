@@ -22,7 +22,7 @@ RopeTable with_phases(RopeTable table);
 // `options`; with phases on devices that prefer few launches (device.h). Throws Error unless K is even and positive.
 RopeTable rope_table(const torch::Tensor& positions, int64_t K, double base, const torch::TensorOptions& options);
 
-// The same for frequencies theta_j of any kind (rope_scaling.h), with cos and sin multiplied by `amplitude`.
+// The table of frequencies theta_j of any kind (rope_scaling.h), with cos and sin multiplied by `amplitude`.
 RopeTable rope_table(const torch::Tensor& positions, std::span<const double> frequencies, double amplitude,
                      const torch::TensorOptions& options);
 

@@ -48,7 +48,7 @@ struct RopeScaling {
 };
 
 // theta_j of the K/2 pairs of a head, for a model whose window has `window` positions. With `dynamic`, which Hugging
-// Face makes anew as a text grows, they are those of a text that fills the window.
+// Face computes again as a text grows, they are those of a text that fills the window.
 // REQUIRES: K even and positive; base, factor, original_length or window positive.
 std::vector<double> rope_frequencies(std::int64_t K, double base, const RopeScaling& scaling, std::int64_t window);
 

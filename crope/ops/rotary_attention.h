@@ -1,4 +1,4 @@
-// What lies between the projections of an attention layer, as one operation: QK-norm, rotary positions, causal softmax
+// The steps between the projections of an attention layer, as one operation: QK-norm, rotary positions, causal softmax
 // attention of all heads, and the regrouping from rows in halves to heads and back.
 #pragma once
 
@@ -22,8 +22,8 @@ struct RotaryAttentionOptions {
 // y[B, T, H Kv] from q[B, T, H K], k[B, T, G K], v[B, T, G Kv], all in halves: the real parts of every head, then the
 // imaginary ones. Query head h reads the keys and values of head h / (H/G). The gains [K] may both be undefined: then
 // queries and keys are not normalised. `table` has the phases of the T positions; position t sees 0 to t.
-// Differentiable in q, k, v and the gains; keeps q, k, v and y for the gradient and makes the rest anew. Throws Error
-// if the shapes disagree.
+// Differentiable in q, k, v and the gains; keeps q, k, v and y for the gradient and computes the rest again. Throws
+// Error if the shapes disagree.
 torch::Tensor rotary_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                                const torch::Tensor& q_gain, const torch::Tensor& k_gain, const RopeTable& table,
                                const RotaryAttentionOptions& options);

@@ -61,7 +61,7 @@ std::vector<torch::Tensor*> tensors_of(Weight& weight);
 // Whether kernels read tensors of this type.
 bool is_weight_type(torch::ScalarType type);
 
-// The same weight without gradients, for kernels: an annealed one expanded, others with rows without gaps.
+// The weight as kernels read it, without gradients: an annealed one expanded, others with rows without gaps.
 Weight stored(const Weight& weight);
 
 // A quantised weight in fp32; others as they are.

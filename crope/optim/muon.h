@@ -34,8 +34,7 @@ struct MuonOptions {
   double weight_decay = 0.1;
   LrAdjustment lr_adjustment = LrAdjustment::match_rms_adamw;
   ops::NewtonSchulzOptions newton_schulz;
-  // What the iteration computes in. bf16 is what torch.optim.Muon does; it is slower where the CPU has no bf16
-  // arithmetic.
+  // Number type of the iteration. torch.optim.Muon takes bf16, which is slower where the CPU has no bf16 arithmetic.
   torch::ScalarType iteration_type = torch::kFloat32;
 };
 
@@ -59,7 +58,7 @@ class Muon {
   // Throws Error if only one part of a pair has one.
   void step(double lr);
 
-  // The same for the matrices from `first` up to `end`. REQUIRES: first <= end <= matrices().size().
+  // Updates the matrices from `first` up to `end` alone. REQUIRES: first <= end <= matrices().size().
   void step(double lr, std::size_t first, std::size_t end);
 
   // The momentum buffer of each part of each matrix, zero before the first step. They are the whole state: what is

@@ -12,7 +12,7 @@ namespace crope::report {
 
 using Points = std::vector<std::pair<double, double>>;
 
-// What lies between `low` and `high` at x is shaded.
+// A point of a band: the range from `low` to `high` at x is shaded.
 struct BandPoint {
   double x, low, high;
 

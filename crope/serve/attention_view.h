@@ -41,7 +41,7 @@ struct AttentionView {
   // Undefined unless Q and K are complex-linear.
   torch::Tensor magnitude;  // |z|: scores = magnitude * cos(phase)
   torch::Tensor phase;      // arg z, in (-pi, pi]
-  // The same without positions: phase minus content_phase is what the rotation adds.
+  // Magnitude and phase without positions: phase minus content_phase is what the rotation adds.
   torch::Tensor content_magnitude;
   torch::Tensor content_phase;
 };

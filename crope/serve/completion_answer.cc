@@ -97,20 +97,21 @@ HttpResponse completion_answer(const CompletionHost& host, const CompletionReque
                                const std::function<void()>& wake) {
   const Clock::time_point begin = Clock::now();
   const std::size_t count = request.prompts.size() * static_cast<std::size_t>(request.n);
-  auto progress = std::make_shared<CompletionProgress>(
-      CompletionProgress{.host = host, .request = request,
-               .style = {.id = fmt::format("{}-{:016x}", request.is_chat ? "chatcmpl" : "cmpl", random_bits()),
-                         .model = host.name,
-                         .created = std::time(nullptr),
-                         .is_chat = request.is_chat,
-                         .has_logprobs = request.logprobs >= 0,
-                         .has_token_ids = request.return_token_ids,
-                         .tokenizer = host.model.tokenizer_or_null()},
-               .run = CompletionRun(host.inference, request, host.model.tokenizer_or_null(), host.model.end_tokens, wake),
-               .begin = begin,
-               .deadline = begin + host.time,
-               .choices = std::vector<ChoicePiece>(request.stream ? 0 : count),
-               .begun = std::vector<bool>(count)});
+  auto progress = std::make_shared<CompletionProgress>(CompletionProgress{
+      .host = host,
+      .request = request,
+      .style = {.id = fmt::format("{}-{:016x}", request.is_chat ? "chatcmpl" : "cmpl", random_bits()),
+                .model = host.name,
+                .created = std::time(nullptr),
+                .is_chat = request.is_chat,
+                .has_logprobs = request.logprobs >= 0,
+                .has_token_ids = request.return_token_ids,
+                .tokenizer = host.model.tokenizer_or_null()},
+      .run = CompletionRun(host.inference, request, host.model.tokenizer_or_null(), host.model.end_tokens, wake),
+      .begin = begin,
+      .deadline = begin + host.time,
+      .choices = std::vector<ChoicePiece>(request.stream ? 0 : count),
+      .begun = std::vector<bool>(count)});
   for (std::size_t i = 0; i < progress->choices.size(); ++i) progress->choices[i].index = i;
   HttpResponse response{.deadline = progress->deadline};
   if (request.stream) {

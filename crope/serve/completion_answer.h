@@ -14,11 +14,11 @@
 
 namespace crope::serve {
 
-// What answers need of the server. It and all that it refers to outlive every answer.
+// The parts of the server that answers use. It and all that it refers to outlive every answer.
 struct CompletionHost {
   const model::LanguageModel& model;
-  std::string name;                    // of the model, in answers
-  std::chrono::milliseconds time;      // from a request to its last token
+  std::string name;                // of the model, in answers
+  std::chrono::milliseconds time;  // from a request to its last token
   InferenceThread& inference;
   Metrics& metrics;
 };

@@ -23,7 +23,7 @@ namespace crope::serve {
 
 class Session;
 
-// What all connections share. One thread runs `io`; all but the atomic members belong to it.
+// State that all connections share. One thread runs `io`; all but the atomic members belong to it.
 struct SessionHost {
   // Posts from any thread to the thread of the connections, as long as that exists.
   struct Postbox {

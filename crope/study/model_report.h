@@ -24,11 +24,11 @@ struct ProjectionSummary {
 };
 std::vector<ProjectionSummary> summarize(const analysis::AnalyzedModel& model);
 
-// What the shares mean, in a few sentences: which projections are tied, and whether the dense ones differ from random
-// matrices.
+// The meaning of the shares in a few sentences: which projections are tied, and whether the dense ones differ from
+// random matrices.
 std::string conclusion(const analysis::AnalyzedModel& model);
 
-// What the four parts do to the plane (Figure fspace).
+// The effect of the four parts on the plane (Figure fspace).
 report::Section plane_section(const std::filesystem::path& dir);
 
 // One model: every layer, and curves where there are checkpoints.

@@ -18,7 +18,7 @@ struct RepeatedRun {
 };
 
 // Trains the run recorded in `run` again in `into`, with the settings of its run.json, and compares the two
-// metrics.jsonl but for their times. Resumes an `into` that this build has begun, and begins anew otherwise. Nothing
+// metrics.jsonl but for their times. Resumes an `into` that this build has begun, and starts over otherwise. Nothing
 // when a signal has stopped it. Warns if `program`, the record of this program, is another build than the one in
 // run.json.
 std::optional<RepeatedRun> repeat_run(const std::filesystem::path& run, const std::filesystem::path& into,

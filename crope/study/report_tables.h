@@ -13,7 +13,7 @@ namespace crope::study {
 // Losses, benchmarks and speed: means with 95% intervals over seeds.
 report::Table variant_table(const std::vector<SeedGroup>& groups, const std::vector<report::ParameterBar>& bars);
 
-// The same for every run by itself, folded away.
+// Losses, benchmarks and speed of each run, folded away.
 report::Table run_table(const std::vector<report::RunData>& runs);
 
 report::Table parameter_table(const std::vector<report::ParameterBar>& bars);

@@ -62,7 +62,7 @@ struct StudyRun {
 // Throws Error if run.json or results.json cannot be parsed, or names another variant or seed than the folder.
 StudyRun read_study_run(const std::filesystem::path& dir, const std::string& variant, std::int64_t seed);
 
-// The same for a folder of any name: variant and seed are those in run.json, "" and 0 where it has none.
+// Reads a folder of any name: variant and seed are those in run.json, "" and 0 where it has none.
 StudyRun read_named_run(const std::filesystem::path& dir);
 
 }  // namespace crope::study

@@ -25,7 +25,7 @@ std::size_t safe_cut(std::string_view text, std::size_t from);
 // All words of the text, by word_end.
 std::vector<std::string_view> split_words(std::string_view text, WordSplit split = WordSplit::gpt2);
 
-// The same, by the family's patterns in PCRE2.
+// All words of the text, by the family's patterns in PCRE2.
 std::vector<std::string_view> split_words_by_pattern(std::string_view text, WordSplit split = WordSplit::gpt2);
 
 }  // namespace crope::text

@@ -20,7 +20,7 @@ struct TokenizerFamily {
   bool add_space_prefix = false;  // SentencePiece's
 };
 
-// Throws Error naming the field that says something else than any of the families does: another model than BPE,
+// Throws Error naming the field that differs from every family: another model than BPE,
 // dropout, affixes, other normalizers, patterns and decoders. Post-processors are not read: which tokens begin a text
 // is config.json's to say.
 TokenizerFamily read_tokenizer_family(const Json& root, const std::string& origin);

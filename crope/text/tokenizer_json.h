@@ -8,7 +8,7 @@
 namespace crope::text {
 
 // A tokenizer.json, or a folder that holds one. Throws Error naming the file and the field when it is damaged, or
-// when the field says something else than one of the families does.
+// when a field differs from every family.
 // Truncation and padding are the business of whoever makes batches and are not read.
 Vocabulary read_tokenizer_json(const std::filesystem::path& dir_or_file);
 

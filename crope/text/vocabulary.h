@@ -1,4 +1,4 @@
-// What a tokenizer is, as data: tokens, how they merge, special tokens. Readers and the trainer make one, writers and
+// A tokenizer as data: tokens, how they merge, special tokens. Readers and the trainer make one, writers and
 // Tokenizer take one. Two families: byte-level BPE merges bytes of words by rank; SentencePiece's BPE merges characters
 // of the whole text by score.
 #pragma once
@@ -33,7 +33,7 @@ enum class WordSplit {
   qwen2,   // the same, digits one by one
 };
 
-// What a SentencePiece vocabulary has instead of merges.
+// The scores that a SentencePiece vocabulary has instead of merges.
 struct SentencePieces {
   std::vector<float> scores;              // by id: of all neighbours that join, the highest score goes first
   std::vector<std::int32_t> byte_tokens;  // 256 ids, for characters without a token

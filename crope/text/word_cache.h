@@ -80,7 +80,7 @@ class WordCache {
   const std::unique_ptr<std::int32_t[]> many_ids_;
   const std::unique_ptr<char[]> long_words_;
 
-  // Of those who insert.
+  // Guards insertions; the members below it belong to whoever holds it.
   std::mutex mutex_;
   std::size_t words_ = 0;
   std::size_t many_ids_used_ = 0;

@@ -1,4 +1,4 @@
-// What a run will take, from a few real steps of it that leave nothing on disk.
+// Estimates the time and memory of a run from a few real steps of it, which leave nothing on disk.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What matrix products reach on this machine: the yardstick for everything else.
+// The speed of matrix products on this machine: the yardstick for everything else.
 #pragma once
 
 #include <torch/types.h>

@@ -65,7 +65,7 @@ struct NamedState {
   bool is_saved_here = true;        // false where another rank holds the same and saves it
 };
 
-// What all ranks together hold of it.
+// A tensor of the state as all ranks together hold it.
 struct StateShape {
   std::string name;
   std::vector<std::int64_t> shape;

@@ -10,7 +10,7 @@
 
 namespace crope::train {
 
-// What a teacher must fit.
+// The model in training, which a teacher must fit.
 struct Student {
   const model::ModelConfig& model;
   std::int64_t seq_len;

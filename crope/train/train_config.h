@@ -14,7 +14,7 @@
 
 namespace crope::train {
 
-// What a run computes in.
+// The number type that a run computes in.
 enum class Precision {
   automatic,  // fp32 on a CPU, whose fused kernels compute in it; bf16 on other devices
   fp32,
@@ -141,7 +141,7 @@ void visit_train_fields(Config& c, const Visit& visit) {
 // Throws UsageError naming the field for anything that cannot be trained with. REQUIRES: nothing.
 void validate(const TrainConfig& config);
 
-// What is learnt from a teacher.
+// The settings of learning from a teacher.
 ops::DistillationOptions distillation_options(const TrainConfig& config);
 
 // The precision on this device: fp32 or bf16.

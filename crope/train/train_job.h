@@ -51,8 +51,8 @@ struct TrainJob {
 // another tokenizer, or if the teacher has another vocabulary or is too short for the rows.
 TrainJob resolve_job(const JobRequest& request);
 
-// What makes the run that run.json in `run` records once more, in the folder `into`: the same settings, data, texts and
-// model to start from.
+// The request that repeats, in the folder `into`, the run that run.json in `run` records: settings, data, texts and
+// starting model are the same.
 JobRequest recorded_request(const std::filesystem::path& run, const std::filesystem::path& into);
 
 // Writes run.json. `data` is what TrainJob::data holds.

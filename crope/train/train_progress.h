@@ -23,7 +23,7 @@ struct TrainProgress {
   std::optional<BestValidation> best;  // among the checkpoints
 };
 
-// What train_state.json says beside the hashes of other files.
+// The contents of train_state.json.
 struct SavedState {
   TrainProgress progress;
   std::int64_t optimizer_steps = 0;

@@ -20,7 +20,7 @@ struct StepOptions {
   ops::DistillationOptions distillation = {};
 };
 
-// Those of a run. REQUIRES: nothing in the configuration is left to be chosen.
+// The options of a run. REQUIRES: nothing in the configuration is automatic any more.
 StepOptions step_options(const TrainConfig& config);
 
 // Leaves in every parameter's .grad() the gradient of the mean loss, mixed with the teacher's if there is one, over the
@@ -29,8 +29,8 @@ StepOptions step_options(const TrainConfig& config);
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop);
 
-// The same of a batch that the ranks of a group share, each with its rows of it: gradient and loss are those of the
-// whole batch. `stop` answers alike on every rank.
+// compute_gradients() of a batch whose rows the ranks of a group share: gradient and loss are those of the whole batch.
+// `stop` answers alike on every rank.
 std::optional<double> compute_gradients(model::Transformer& model, data::TokenBatch& batch, const StepOptions& options,
                                         const std::function<bool()>& stop, dist::ProcessGroup& group,
                                         dist::GradientReducer& reducer);

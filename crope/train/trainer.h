@@ -29,7 +29,7 @@ struct TrainSummary {
   std::uint64_t optimizer_bytes = 0;  // of the rank that has most
 };
 
-// Trains job.run until its last step. Goes on from its newest good checkpoint, and is then bit for bit where it would
+// Trains job.run until its last step. Resumes from its newest good checkpoint, and is then bit for bit where it would
 // have been without the interruption, on the same machine and with the same number of threads. The first SIGINT or
 // SIGTERM, where the caller has an InterruptScope, ends it with a checkpoint after the last finished step.
 //

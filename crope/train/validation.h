@@ -45,7 +45,7 @@ class Validation {
 
   ValidationResult run(const model::Transformer& model) const;
 
-  // The same, each rank of the group with its share of the rows.
+  // Validates with the ranks of a group, each on its share of the rows.
   ValidationResult run(const model::Transformer& model, dist::ProcessGroup& group) const;
 
   // Reads every row once. Throws Error naming shard and place for an id outside the vocabulary.

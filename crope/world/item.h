@@ -29,8 +29,8 @@ struct Item {
 
 // `side` decides how words are drawn (pick_word), not the side of the fingerprint.
 //
-// Of which kind is a word? The choices are the subject's kinds in the order of the alphabet, so `answer` decides which
-// of the words is asked about.
+// Asks of which kind a word is. The choices are the subject's kinds in the order of the alphabet, so `answer` decides
+// which of the words is asked about.
 Item draw_naming(const Subject& subject, std::size_t answer, Side side, RandomStream& random);
 
 // Which of four words is of a kind? The words stand among the choices in random order, the right one at `answer`.

@@ -43,7 +43,8 @@ TEST_F(CompletionAnswer, AStreamHasTheTextOfTheWholeAnswer) {
 }
 
 TEST_F(CompletionAnswer, PastItsTimeItIsRefused) {
-  CompletionRequest request{.prompts = {{.ids = model_.tokenizer->encode("hello")}}, .max_tokens = 40, .ignore_eos = true};
+  CompletionRequest request{
+      .prompts = {{.ids = model_.tokenizer->encode("hello")}}, .max_tokens = 40, .ignore_eos = true};
   EXPECT_EQ(answer(request, std::chrono::milliseconds(0)).status, 504);
   request.stream = true;
   EXPECT_NE(answer(request, std::chrono::milliseconds(0)).body.find("took too long"), std::string::npos);

@@ -80,7 +80,7 @@ HWY_INLINE void sum_lanes_of_four(Tag d, const Vector (&v)[kBlockRows], float* o
 #endif
 }
 
-// What is wanted in the cache next: two places, each moved on by `step` bytes with every vector of the block.
+// Two places to prefetch, each moved on by `step` bytes with every vector of the block.
 struct Ahead {
   const char* first;
   const char* second;

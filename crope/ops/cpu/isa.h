@@ -18,7 +18,7 @@ bool fused_kernels_enabled();
 // The set in use: "avx2", "avx512", "neon", …, "portable". Throws as above.
 std::string instruction_set();
 
-// What this program has kernels for and this machine can run, best first; the last is the one that every machine has.
+// The sets that this program has kernels for and this machine can run, best first; every machine has the last.
 std::vector<std::string> available_instruction_sets();
 
 // Uses one set from now on, in all threads. For tests, and for CROPE_ISA.

@@ -37,7 +37,7 @@ void row_maxima(const RowMaxima& call);
 // Throws UsageError if CROPE_ISA names no set of this machine.
 const Kernels& kernels();
 
-// The same but for those products that a BLAS can do.
+// The table without the products that a BLAS can do.
 const Kernels& kernels_without_products();
 
 }  // namespace crope::ops::cpu

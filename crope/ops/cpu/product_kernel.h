@@ -8,13 +8,14 @@
 
 namespace crope::ops::cpu {
 
-// What of a product need not be computed. Row i of the result is wanted up to column i + last_column: what comes after
-// it may be left as it is. Row i of the left operand is zero before term i + first_term and after term i + last_term.
+// The parts of a product that need not be computed. Row i of the result is wanted up to column i + last_column; the
+// columns after it may keep what they hold. Row i of the left operand is zero before term i + first_term and after term
+// i + last_term.
 struct Triangles {
   static constexpr std::int64_t kFar = std::int64_t{1} << 60;
   std::int64_t last_column = kFar, first_term = -kFar, last_term = kFar;
 
-  // The same for the part of a product that begins with this row, column and term.
+  // The triangles of the part of a product that begins with this row, column and term.
   Triangles from(std::int64_t row, std::int64_t column, std::int64_t term) const {
     return {last_column + row - column, first_term + row - term, last_term + row - term};
   }

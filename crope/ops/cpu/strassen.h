@@ -12,7 +12,7 @@ namespace crope::ops::cpu {
 // Whether an eighth of the multiplications of [m, k] [k, n] is worth more than the sums that it takes.
 bool strassen_pays(std::int64_t m, std::int64_t n, std::int64_t k);
 
-// The same products, [m, n] each and one after the other, as products of blocks [m / 2, n / 2]. Rounding errors grow by
+// Products [m, n], one after the other, as products of blocks [m / 2, n / 2]. Rounding errors grow by
 // a small factor, about two.
 // REQUIRES: m, n and each k even; sums of at most two matrices, at most two targets.
 std::vector<SumProduct> strassen(std::int64_t m, std::int64_t n, std::int64_t target_stride,

@@ -14,7 +14,7 @@
 
 namespace crope::ops::cpu {
 
-// What of the results is wanted. Above the diagonal of a lower triangle anything may stand afterwards.
+// The wanted part of the results. Above the diagonal of a lower triangle the results are undefined.
 enum class ResultPart { whole, lower };
 
 // Products of one shape, one after the other, shared out among threads. Any number of threads may call work(), each at
