@@ -74,8 +74,7 @@ void run(const UpcycleFlags& flags) {
   fmt::print("wrote {}: variant {}, {} parameters; continue with 'crope train --init-from {}{}'\n", flags.out,
              flags.variant, parameters, flags.out, is_annealed ? " --conjugate-steps N" : "");
   if (!is_annealed) {
-    log.warn(
-        fmt::format("{} is another function than {}: it writes nonsense until it is trained", flags.out, flags.dir));
+    log.warn(fmt::format("{} does not compute what {} does: train it before you use it", flags.out, flags.dir));
   }
 }
 

@@ -48,6 +48,14 @@ TEST_F(DataDirTest, ShardsOfOthersNeedNoDatasetFile) {
 TEST_F(DataDirTest, RefusesWhatIsMissingEmptyOrMiscounted) {
   EXPECT_THROW(open_data_dir(folder_ / "absent"), Error);
   EXPECT_THROW(open_data_dir(folder_), Error);
+  put("book.txt", "text");
+  try {
+    open_data_dir(folder_ / "book.txt");
+    FAIL() << "a text file was taken for a data directory";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("expected a data directory, found a file"), std::string::npos) << e.what();
+    EXPECT_TRUE(e.hint().starts_with("crope data prepare ")) << e.hint();
+  }
   write_shard(folder_, "train");
   DatasetInfo info;
   info.vocab_size = 10;
