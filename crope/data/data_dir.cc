@@ -78,7 +78,7 @@ DatasetInfo dataset_info_from_json(const Json& json, const std::string& origin) 
 DataDir open_data_dir(const fs::path& path) {
   if (fs::is_regular_file(path)) {
     throw Error(fmt::format("{}: expected a data directory, found a file", path.string()),
-                fmt::format("crope data prepare {} --tokenizer DIR --out DATA makes one from text", path.string()));
+                "make one of its text with 'crope data prepare'");
   }
   if (!fs::is_directory(path)) {
     throw Error(fmt::format("{}: no such folder", path.string()), "make one with 'crope data prepare'");

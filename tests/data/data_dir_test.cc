@@ -54,7 +54,7 @@ TEST_F(DataDirTest, RefusesWhatIsMissingEmptyOrMiscounted) {
     FAIL() << "a text file was taken for a data directory";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("expected a data directory, found a file"), std::string::npos) << e.what();
-    EXPECT_TRUE(e.hint().starts_with("crope data prepare ")) << e.hint();
+    EXPECT_NE(e.hint().find("crope data prepare"), std::string::npos) << e.hint();
   }
   write_shard(folder_, "train");
   DatasetInfo info;
