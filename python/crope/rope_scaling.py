@@ -33,7 +33,8 @@ def rope_amplitude(scaling: dict[str, Any] | None) -> float:
         return 1.0
     if values.get("attention_factor"):
         return float(values["attention_factor"])
-    factor, scale, scale_all = float(values["factor"]), values.get("mscale"), values.get("mscale_all_dim")
+    factor = float(values["factor"])
+    scale, scale_all = float(values.get("mscale") or 0), float(values.get("mscale_all_dim") or 0)
     if factor <= 1:
         return 1.0
     if scale and scale_all:
