@@ -160,6 +160,9 @@ void run(const AnalyzeFlags& flags) {
   if (flags.context && flags.structure) {
     throw UsageError("--context and --structure print different tables", "run the command once with each");
   }
+  if (flags.context && !flags.out.empty()) {
+    throw UsageError("--context writes no figures, so --out would stay empty", "keep the numbers with --json > FILE");
+  }
   if (flags.context) {
     run_context(flags, log);
     return;

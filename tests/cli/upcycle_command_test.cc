@@ -81,6 +81,7 @@ TEST(UpcycleCommand, AnAnnealedModelIsTrainedIntoATiedOne) {
   EXPECT_EQ(use["positions"][0]["end"], 64);
   EXPECT_TRUE(use["recall"].empty());
   EXPECT_EQ(test::run_program("analyze " + at + "/tied --context").status, 2) << "no text";
+  EXPECT_EQ(test::run_program("analyze " + at + "/tied --context --text " + at + "/text.txt --out " + at).status, 2);
   EXPECT_EQ(
       test::run_program("train --data " + at + "/data --out " + at + "/none --temperature 2" + test::kTinyShape).status,
       2);
